@@ -3,12 +3,12 @@ import type { ApplicationSettings } from "../tenancy/application-settings.ts";
 
 type ApplicationChange = "settings_changed" | "keys_changed" | "compromised" | "suspended" | "resumed";
 
-/** The events of operators' actions on an application. */
+/** Creates the event of an operator action on an application. */
 export function applicationEvent(appid: string, change: ApplicationChange, changed: readonly string[] = []): NewEvent {
   return { type: `application.${change}`, objectId: appid, changed };
 }
 
-/** A change of settings, with the names of the changed ones. */
+/** Creates the event of a change of settings, with the names of the changed settings. */
 export function settingsEvent(appid: string, before: ApplicationSettings, after: ApplicationSettings): NewEvent {
   const members = [before, after].map((settings) => new Map(Object.entries(settings)));
   const names = new Set(members.flatMap((each) => [...each.keys()]));

@@ -145,12 +145,12 @@ const userImpact = operation({
 
 async function present(appid: string, subject: Subject, services: Services) {
   const { database, clock, tokenUses } = services;
-  await tokenUses.save(); // otherwise a device that was active just now would count as idle
+  await tokenUses.save(); // includes activity that is only buffered in memory
   const found = await findImpact(appid, subject, clock.now(), database.reads);
   return presentImpact(found, await readSignedShare(appid, subject, services));
 }
 
-/** Statistics are kept by key, not by user. */
+/** Returns undefined for a user, because statistics are counted by key. */
 async function readSignedShare(appid: string, subject: Subject, { statistics }: Services): Promise<number | undefined> {
   if (subject.kind === "user") return undefined;
   const keys = await statistics.readKeys(appid);
@@ -163,5 +163,5 @@ function sumOf(counts: readonly number[]): number {
   return counts.reduce((total, each) => total + each, 0);
 }
 
-/** The numbers that operators see before they end tokens. */
+/** The numbers that operators read before they revoke tokens. */
 export const impactOperations = [applicationImpact, keyImpact, userImpact];

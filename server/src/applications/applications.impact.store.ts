@@ -17,14 +17,14 @@ export interface Impact {
   readonly userTokens: Counted;
   readonly hour: Counted;
   readonly day: Counted;
-  /** Empty for devices that have reported none. */
+  /** The version is empty for devices that have reported none. */
   readonly appVersions: readonly { readonly appVersion: string; readonly count: number }[];
   readonly platforms: readonly { readonly platform: string; readonly count: number }[];
 }
 
 type Condition = RawBuilder<unknown>;
 
-/** Reads at most `countMax` rows for each number. */
+/** Counts what a revocation affects; reads at most `countMax` rows for each number. */
 export async function findImpact(
   applicationId: string,
   subject: Subject,
@@ -51,30 +51,30 @@ function devicesOf(applicationId: string, subject: Subject, now: number): Condit
   const all = sql`from devices as device where device.application_id = ${applicationId}`;
   if (subject.kind === "application") return sql`${all} ${withoutTestCallers("devices", applicationId)}`;
   if (subject.kind === "key") return sql`${all} and device.key_id = ${subject.id}`;
-  const tokens = sql`from user_tokens as token where ${goodTokens(applicationId, now)} and token.user_id = ${subject.id}`;
-  // A condition `id in (…)` would let SQLite walk all devices by their last use.
+  const tokens = sql`from user_tokens as token where ${validTokens(applicationId, now)} and token.user_id = ${subject.id}`;
+  // With a condition `id in (…)`, SQLite would scan all devices by their last use.
   return sql`from (select distinct token.device_id as id ${tokens}) as held cross join devices as device
     where device.application_id = ${applicationId} and device.id = held.id`;
 }
 
-function goodTokens(applicationId: string, now: number): Condition {
+function validTokens(applicationId: string, now: number): Condition {
   return sql`token.application_id = ${applicationId} and token.expires_at > ${now} and token.user_version = (
     select token_version from users where application_id = ${applicationId} and id = token.user_id
   )`;
 }
 
 async function countTokens(applicationId: string, subject: Subject, now: number, queries: Queries): Promise<Counted> {
-  const good = goodTokens(applicationId, now);
-  if (subject.kind === "application") return countRows(sql`from user_tokens as token where ${good}`, queries);
+  const valid = validTokens(applicationId, now);
+  if (subject.kind === "application") return countRows(sql`from user_tokens as token where ${valid}`, queries);
   if (subject.kind === "user") {
-    return countRows(sql`from user_tokens as token where ${good} and token.user_id = ${subject.id}`, queries);
+    return countRows(sql`from user_tokens as token where ${valid} and token.user_id = ${subject.id}`, queries);
   }
-  // A key may have a million devices without users.
+  // Limited to the latest devices, because a key may have a million devices without users.
   const latest = sql`select device.id from devices as device
     where device.application_id = ${applicationId} and device.key_id = ${subject.id}
     order by device.registered_at desc limit ${sql.lit(countMax)}`;
   const tokens = await countRows(
-    sql`from (${latest}) as latest join user_tokens as token on token.device_id = latest.id where ${good}`,
+    sql`from (${latest}) as latest join user_tokens as token on token.device_id = latest.id where ${valid}`,
     queries,
   );
   const devices = await countRows(devicesOf(applicationId, subject, now), queries);
@@ -94,7 +94,7 @@ async function listSeen(devices: Condition, since: number, queries: Queries): Pr
   return (await queries.executeQuery(statement.compile(queries))).rows;
 }
 
-/** The number of occurrences of each text, the most frequent first. */
+/** Counts the occurrences of each string, most frequent first. */
 function mostFrequent(texts: readonly string[]): [text: string, count: number][] {
   const counts = new Map<string, number>();
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);

@@ -23,7 +23,7 @@ async function keyOf(appid: string): Promise<string> {
 }
 
 // spec/operators#impact
-describe("the reported impact of ending tokens", () => {
+describe("the reported impact of revoking tokens", () => {
   const [iOS, named] = [
     { platform: "iOS", devices: 1 },
     { platform: "test", devices: 2 },
@@ -68,7 +68,7 @@ describe("the reported impact of ending tokens", () => {
     assertResult(await ask("/impact"), 200, ended);
   });
 
-  it("is limited to 1,000 devices, and says so", async () => {
+  it("is limited to 1,000 devices, and reports the limit", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     await test.registerDevice(application);
@@ -113,7 +113,7 @@ describe("the time of a device's last activity", () => {
 
 // spec/operators#application-keys
 describe("PATCH /_/api/applications/{appid}/keys/{keyId}", () => {
-  it("changes the label, trimmed, also of a retired key; a wrong label and an unknown key are refused", async () => {
+  it("changes and trims the label, even of a retired key; an invalid label and an unknown key are refused", async () => {
     const { appid } = await test.createApplication();
     const keyId = await keyOf(appid);
     const change = (id: string, body: object) =>

@@ -84,7 +84,7 @@ export function presentNewKey({ id, appkey, label, created_at }: NewApplicationK
   return { id, appkey, ...(label !== null && { label }), created: formatDate(created_at) };
 }
 
-/** The state of a key: a retired key stays retired when all keys are replaced. */
+/** Returns the state of a key. A retired key stays retired when all keys are replaced. */
 function stateOf({ retired_at, generation, key_generation }: ApplicationKey): Static<typeof KeyState> {
   if (retired_at !== null) return "retired";
   return generation === key_generation ? "active" : "compromised";

@@ -189,7 +189,7 @@ export const replaceApplicationKeys = operation({
   },
 });
 
-/** Runs a transaction on an existing application. */
+/** Runs a transaction after checking that the application exists. */
 function write<T>(
   appid: string,
   { database }: CommandServices,

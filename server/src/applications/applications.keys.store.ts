@@ -11,18 +11,18 @@ import type { IdGenerator } from "../lib/ids.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 import { digestSecret, newApplicationKey } from "../lib/secrets.ts";
 
-/** A key of an application, without its secret, of which only the digest is stored. */
+/** A key of an application without its secret; only a digest of the secret is stored. */
 export interface ApplicationKey {
   readonly id: string;
   readonly label: string | null;
   readonly created_at: number;
   readonly retired_at: number | null;
   readonly generation: number;
-  /** The generation of the application: a key of an earlier generation is invalid. */
+  /** The generation of the application. A key of an earlier generation is invalid. */
   readonly key_generation: number;
 }
 
-/** A new key. Its secret is shown only once. */
+/** A new key. `appkey` is its secret, which is shown only once. */
 export interface NewApplicationKey {
   readonly id: string;
   readonly appkey: string;
@@ -33,7 +33,7 @@ export interface NewApplicationKey {
 /**
  * Inserts a key of the application's current generation, in the caller's transaction.
  *
- * @throws ApiError ItemDoesNotExist when the application is gone
+ * @throws ApiError ItemDoesNotExist if the application was erased
  */
 export async function insertKey(
   applicationId: string,
@@ -47,11 +47,11 @@ export async function insertKey(
     insert into application_keys (application_id, id, label, created_at, digest, token_version, generation)
     select application_id, ${key.id}, ${key.label}, ${key.created_at}, ${digestSecret(appkey)}, 0, key_generation
     from applications where application_id = ${applicationId} returning id`.execute(queries);
-  if (rows.length === 0) throw new ApiError("ItemDoesNotExist"); // the application was erased meanwhile
+  if (rows.length === 0) throw new ApiError("ItemDoesNotExist"); // the application was erased concurrently
   return { ...key, appkey };
 }
 
-/** A page of an application's keys, oldest first, including invalid ones. */
+/** Lists a page of an application's keys, oldest first, including invalid keys. */
 export function listKeys(
   applicationId: string,
   position: Position,
@@ -76,13 +76,13 @@ export async function findKey(
   return key;
 }
 
-/** Counts the keys that devices can register with. */
+/** Counts the keys with which devices can register. */
 export async function countLiveKeys(applicationId: string, queries: Queries): Promise<number> {
   const [{ keys } = { keys: 0 }] = await countLive(queries, { applicationId });
   return Number(keys);
 }
 
-/** Retires a key, so that devices can no longer register with it; `Revocations.endKeyTokens` revokes its tokens. */
+/** Retires a key, so that devices can no longer register with it. `Revocations.endKeyTokens` revokes its tokens. */
 export async function updateKeyRetired(applicationId: string, id: string, at: number, queries: Queries): Promise<void> {
   await queries
     .updateTable("application_keys")
@@ -106,7 +106,7 @@ export async function updateKeyLabel(
     .execute();
 }
 
-/** The devices whose last registration used a key, and the time of the latest. */
+/** The number of devices whose last registration used a key, and the time of the latest registration. */
 export interface KeyUse {
   readonly devices: number;
   readonly lastRegisteredAt: number | undefined;
@@ -123,7 +123,7 @@ export async function countDevices(applicationId: string, keyId: string, reads: 
   let from = 0;
   while (from <= latest.registered_at) {
     const [step] = await findAfter(reads, { ...ofKey, from, count: devicesPerStep });
-    // Devices with equal times are counted in the same step.
+    // A step ends between two times, so that devices with equal times are counted once.
     const until = Math.max(from + 1, step?.registered_at ?? latest.registered_at + 1);
     const [counted] = await countBetween(reads, { ...ofKey, from, until });
     devices += Number(counted?.devices ?? 0);

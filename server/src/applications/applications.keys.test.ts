@@ -49,7 +49,7 @@ async function assertRefused(application: NewApplication): Promise<void> {
   assert.deepEqual([status, body.error], [401, "AuthAppCredentialsInvalid"]);
 }
 
-/** The status that a token gets in this process and in another one. */
+/** The response status for a token in this process and in another one. */
 async function statusesOf(userToken: string): Promise<number[]> {
   return [
     (await test.call("GET /users/me", { token: userToken })).status,
@@ -59,7 +59,7 @@ async function statusesOf(userToken: string): Promise<number[]> {
 
 // spec/operators#application-keys
 describe("the keys of an application", () => {
-  it("a key is not created for an application that was erased meanwhile", async () => {
+  it("a key is not created for an application that was erased concurrently", async () => {
     const created = test.app.database.write(({ queries }) =>
       insertKey(test.app.ids.newId("App"), null, test.app, queries),
     );
@@ -115,7 +115,7 @@ describe("the keys of an application", () => {
 
   it("at most a hundred keys are active, even with concurrent requests", async () => {
     const { appid } = await test.createApplication();
-    // Calls that wait too long for their turn on a busy machine are answered 503, and have no effect.
+    // On a busy machine a call may wait too long in a queue; it then gets 503, and has no effect.
     const create = async (): Promise<Answer> => {
       const answer = await operate("POST", appid, "/keys");
       return answer.status === 503 ? create() : answer;
@@ -128,7 +128,7 @@ describe("the keys of an application", () => {
     assertError(refused, 400, "ParameterOutOfRange", 514, message);
   });
 
-  it("devices are counted correctly in several steps, with equal times, and only for their own key", async () => {
+  it("devices are counted correctly in several steps, with equal times, and by key", async () => {
     const { appid } = await test.createApplication();
     const key = await createKey(appid);
     await insertDevices(appid, key.id, 10_500, "5");
@@ -146,7 +146,7 @@ describe("the keys of an application", () => {
   });
 });
 
-/** The numbers from 0 on, as a table `numbers (n)` for a statement that inserts `count` rows. */
+/** SQL of a table `numbers (n)` with `count` rows, from 0. */
 function numbers(count: number) {
   return sql`with recursive numbers (n) as (select 0 union all select n + 1 from numbers where n < ${count} - 1)`;
 }
@@ -163,7 +163,7 @@ async function insertDevices(appid: string, keyId: string, count: number, at: st
   );
 }
 
-/** Inserts tokens of a user, each on a device of its own. */
+/** Inserts tokens of a user, each on another device. */
 async function insertTokens(appid: string, userId: string, count: number): Promise<void> {
   const step = 20_000;
   for (let start = 0; start < count; start += step) {
@@ -233,7 +233,7 @@ describe("retiring a key", () => {
     assert.equal((await register({ appid, appkey: (await createKey(appid)).appkey })).status, 201);
   });
 
-  it("leaves no valid token of a concurrent registration", async () => {
+  it("invalidates tokens of concurrent registrations", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     await createKey(appid);
@@ -248,8 +248,8 @@ describe("retiring a key", () => {
   });
 });
 
-describe("revoking at the upper levels of the token tree", () => {
-  it("revokes all tokens of a key and no others; the key stays active", async () => {
+describe("revoking tokens at the upper levels of the kill tree", () => {
+  it("revokes only the tokens of a key, and the key stays active", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const key = await createKey(appid);
@@ -260,7 +260,7 @@ describe("revoking at the upper levels of the token tree", () => {
     assert.equal((await register({ appid, appkey: key.appkey })).status, 201);
   });
 
-  it("revokes all tokens of an application and no others; its keys stay active", async () => {
+  it("revokes only the tokens of an application, and its keys stay active", async () => {
     const application = await test.createApplication();
     const neighbour = await test.signUp();
     const { token: userToken, deviceToken } = await test.signUp("Jane", application);
@@ -277,7 +277,7 @@ describe("revoking at the upper levels of the token tree", () => {
 });
 
 /**
- * Behaves like an app (spec/authentication#revocation): it registers, logs in, and registers again when its token is
+ * Simulates an app (spec/authentication#revocation) that registers, logs in, and registers again when its token is
  * refused.
  */
 function startApp(configuration: { key: NewApplication }) {
@@ -304,7 +304,7 @@ function startApp(configuration: { key: NewApplication }) {
 
 // spec/operators#application-keys
 describe("a compromised application", () => {
-  it("one write revokes every token and key in every process; an app recovers by itself with the new key", async () => {
+  it("one write revokes every token and key in every process; an app recovers automatically with the new key", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const second = await createKey(appid);
@@ -369,7 +369,7 @@ describe("a compromised application", () => {
     assert.ok([...states.values()].includes("active"));
   });
 
-  it("two hundred thousand tokens are revoked by the next request, without a change to their rows", async () => {
+  it("two hundred thousand tokens are invalid from the next request on, without a change of their rows", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const user = await test.signUp("Jane", application);

@@ -11,10 +11,10 @@ import {
   updateKeyRetired,
 } from "./applications.keys.store.ts";
 
-/** The maximum number of keys that devices can register with. */
+/** The maximum number of active keys. */
 export const liveKeysMax = 100;
 
-/** Creates a key. @returns undefined if there are {@link liveKeysMax} already */
+/** Creates a key. @returns undefined if the application has {@link liveKeysMax} active keys */
 export async function createKey(
   applicationId: string,
   label: string | null,
@@ -29,10 +29,10 @@ export async function createKey(
 }
 
 /**
- * Retires a key: devices can no longer register with it, and every token below it is revoked. Does nothing if it is
- * invalid already.
+ * Retires a key: devices can no longer register with it, and every token below it is revoked. Does nothing with an invalid
+ * key.
  *
- * @param mayBeLast false to refuse the last active key: then the result is "last"
+ * @param mayBeLast if false, the last active key is not retired, and the result is "last"
  * @returns undefined if there is no such key
  */
 export async function retireKey(
@@ -56,8 +56,8 @@ export async function retireKey(
 }
 
 /**
- * Invalidates all keys and tokens of an application with one write, however many there are, and creates a new key, with
- * which devices register again.
+ * Invalidates all keys and tokens of an application with one write, regardless of their number, and creates a new key with
+ * which devices can register again.
  */
 export async function replaceKeys(
   applicationId: string,

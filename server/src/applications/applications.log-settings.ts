@@ -4,8 +4,7 @@ import type { Services } from "../operations/services.ts";
 import { type ApplicationSettings, loadApplicationSettings } from "../tenancy/application-settings.ts";
 
 /**
- * Copies an application's event log settings to its log where they are missing, because a restore or an import contains
- * no log.
+ * Copies the event log settings of an application to its log, if the log lacks them after a restore or an import.
  */
 export async function keepLogSettings(
   appid: string,
@@ -15,7 +14,7 @@ export async function keepLogSettings(
   if (await hasLogSettings(appid, found.events, database.reads)) return;
   await database.write(async ({ queries }) => {
     await lockApplication(database.dialect, appid, queries);
-    const { events } = await loadApplicationSettings(appid, queries); // they may have been changed meanwhile
+    const { events } = await loadApplicationSettings(appid, queries); // read again under the lock
     await updateLogSettings(appid, events, clock.now(), database, queries);
   });
 }

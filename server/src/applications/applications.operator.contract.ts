@@ -103,7 +103,7 @@ export const CreatedApplication = named(
 
 export const ApplicationPage = PageOf(Application);
 
-/** @param own this region; absent for an application that moves nowhere, because an operator has just changed it */
+/** @param own this region; not needed for an application that is not moving */
 export function presentApplication(
   application: LiveApplication,
   own = "",

@@ -121,7 +121,7 @@ export const changeApplication = operation({
   },
 });
 
-/** Invalidates the cached policies, so that every process decides again about every caller of the application. */
+/** Suspends or resumes an application, and invalidates its cached policies in every process. */
 function setSuspended(
   appid: string,
   at: number | null,
@@ -198,7 +198,7 @@ export const deleteApplication = operation({
       await updateApplicationDeleted(appid, clock.now(), transaction.queries);
       await revocations.invalidatePolicies(appid, transaction);
     });
-    // Maintenance finishes what a shutdown interrupts.
+    // If a shutdown interrupts this, maintenance finishes it.
     background.run("deleteApplicationRows", (signal) => deleteApplicationRows(appid, { database, bytes }, { signal }));
     return true as const;
   },

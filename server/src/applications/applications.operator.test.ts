@@ -28,7 +28,7 @@ function list(query = "", by = token) {
 }
 
 describe("GET /_/api/applications", () => {
-  it("lists the live applications, oldest first, without secrets and without deleted ones", async () => {
+  it("lists the live applications, oldest first, without secrets and without deleted applications", async () => {
     const times = [test.now()];
     test.advance(1_000);
     const gone = await test.createApplication("Gone");
@@ -48,7 +48,7 @@ describe("GET /_/api/applications", () => {
   });
 
   // spec/operators#listed-applications
-  it("finds applications by the beginning of their name and by state, and sorts them by name", async () => {
+  it("filters applications by name prefix and state, and sorts them by name", async () => {
     const made: string[] = [];
     for (const name of ["zz b", "zz a", "zz%", "Zz"]) made.push((await test.createApplication(name)).appid);
     const [b, a, percent, upper] = made;
@@ -122,7 +122,7 @@ const noItem = [404, "ItemDoesNotExist", 769, "The item does not exist."] as con
 
 // spec/operators#application-names, spec/operators#deleted-applications
 describe("an application, managed by operators", () => {
-  it("is created with an id and a key that is shown only once, can register devices, and can be read and renamed", async () => {
+  it("is created with a key that is shown only once, registers devices, and can be read and renamed", async () => {
     const answer = await test.call("POST /_/api/applications", { token, body: { name: "  Näme 👋 " } });
     const { appid, appkey, keyId } = answer.body.result;
     assert.match(appid, /^app_[0-9a-z]{26}$/);
@@ -190,7 +190,7 @@ describe("an application, managed by operators", () => {
     }
   });
 
-  it("is deleted if its id is repeated: at once for clients and operators, its rows in the background", async () => {
+  it("is deleted if its id is repeated: immediately for clients and operators, and its rows in the background", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const user = await test.signUp("Jane", application);
@@ -215,7 +215,7 @@ describe("an application, managed by operators", () => {
     assert.equal(await isErased(appid), true);
   });
 
-  it("is deleted by maintenance if a restart interrupts the deletion, and its id may be confirmed in the query", async () => {
+  it("is erased by maintenance if a restart interrupts the deletion, and its id may be confirmed in the query", async () => {
     const { appid } = await test.createApplication();
     const third = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     const answer = await third.call(`DELETE /_/api/applications/${appid}?confirm=${appid}`, { token });

@@ -77,7 +77,7 @@ type ListedRow = Pick<ApplicationRegionRow, "region" | "changed_at"> & {
   readonly state: Exclude<ApplicationRegionRow["state"], "arrived">;
 };
 
-/** A page of remote applications, in the order of their creation, which their ids have. */
+/** Lists a page of remote applications in the order of their ids, which is the order of creation. */
 function listRemote(
   isDescending: boolean,
   position: Position,
@@ -93,5 +93,5 @@ function listRemote(
   return readPage(scopeStream<ListedRow>(scope, tieOrder("application_id"), isDescending, queries), position, size);
 }
 
-/** The remote applications that this region knows, for operators. */
+/** The remote applications in the directory of this region, for operators. */
 export const remoteApplicationOperations = [listApplicationsElsewhere];

@@ -18,8 +18,8 @@ import {
 } from "./applications.store.ts";
 
 /**
- * Creates an application for the main region, which chooses its id and key, so that a call can be repeated after a lost
- * answer.
+ * Creates an application for the main region. The main region chooses its id and key, so that it can retry after a lost
+ * response.
  */
 export function creationHandler({
   database,
@@ -49,8 +49,8 @@ export function creationHandler({
 }
 
 /**
- * Deletes an application of this region for the main region. A missing one is no failure. A moving one is refused,
- * because it would come back from the other region, and so is one that has moved, which its new region must delete.
+ * Deletes an application of this region for the main region, and succeeds if it does not exist. A moving application is
+ * refused, because the other region would return it, and so is an application that has moved, which its new region deletes.
  */
 export function deletionHandler({
   database,
@@ -74,7 +74,7 @@ export function deletionHandler({
         if (isMarked) await audit.record(auditEventOf(from, "deleteApplication", appid), transaction.queries);
         return isMarked;
       });
-      // Maintenance finishes what a shutdown interrupts.
+      // If a shutdown interrupts this, maintenance finishes it.
       if (isThere) {
         background.run("deleteApplicationRows", (signal) =>
           deleteApplicationRows(appid, { database, bytes }, { signal }),

@@ -43,7 +43,7 @@ const getEffectiveSettings = operation({
   },
 });
 
-/** The values that apply where an application sets none. */
+/** The values of settings that an application does not set. */
 function defaultsOf(config: Services["config"]): ApplicationSettings {
   const { deviceTokenLifetimeMs: deviceMs, userTokenLifetimeMs: userMs, mailFrom } = config;
   const limits = readRateLimits(config);
@@ -67,7 +67,7 @@ function defaultsOf(config: Services["config"]): ApplicationSettings {
   };
 }
 
-/** A set member takes precedence; for settings with members of their own, each member separately. */
+/** Merges set values over the defaults; a setting with members is merged member by member. */
 function merge(defaults: ApplicationSettings, set: ApplicationSettings): object {
   const known = fieldsOf(defaults);
   const entries = Object.entries(set).map(([name, value]) => [name, mergeMember(known[name], value)]);

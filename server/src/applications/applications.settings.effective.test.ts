@@ -58,7 +58,7 @@ describe("GET …/settings/effective", () => {
     assert.deepEqual(changed, { retention: byOwner, mail: byOwner, debug: byEditor, origins: byEditor });
   });
 
-  it("says whether there is a shared secret, and which operator set or removed it last", async () => {
+  it("reports whether there is a shared secret, and which operator last set or removed it", async () => {
     const { appid } = await test.createApplication();
     const call = (method: string, { token } = owner) =>
       test.call(`${method} /_/api/applications/${appid}/signing-secret`, {
@@ -79,7 +79,7 @@ describe("GET …/settings/effective", () => {
 });
 
 // spec/operators#test-settings
-describe("the settings that name servers can be tested", () => {
+describe("tests of the settings that name servers", () => {
   it("an operator can send five test mails an hour with the stored settings, and the answer reports the failure", async () => {
     const { appid } = await test.createApplication("Field Notes");
     const send = (to = "ada@test-mail.example") => ask("POST", appid, "/mail/test", { to });
@@ -95,7 +95,7 @@ describe("the settings that name servers can be tested", () => {
     assert.equal(body.message, "An application can send five test mails an hour.");
   });
 
-  it("an operator can test the stored key URL of a provider, and the answer reveals nothing of its content", async () => {
+  it("an operator can test the stored key URL of a provider, and the response reveals nothing of its content", async () => {
     const { appid } = await test.createApplication();
     const check = () => ask("POST", appid, "/oidc/example/test", {});
     assertError(await check(), 404, "ItemDoesNotExist", 769, "The item does not exist.");

@@ -29,7 +29,7 @@ import {
 import type { OidcProvider } from "../tenancy/identity-provider.ts";
 import type { GivenMailText, MailSettings, MailTextKind } from "../tenancy/mail-settings.ts";
 
-/** The members of a setting, each of them optional. */
+/** An object schema whose members are all optional. */
 function optional<Name extends string>(members: Readonly<Record<Name, Properties[string]>>) {
   return Type.Object(
     Object.fromEntries(
@@ -246,7 +246,7 @@ const settingsMembers = {
 
 export const SettingsPath = Type.Object(applicationPathParameters);
 
-/** The settings in a body: with PATCH, absent members stay and null unsets a member. */
+/** The settings in a request body. With PATCH, absent members stay, and null unsets a member. */
 export const SettingsBody = named(
   "ApplicationSettings",
   "The settings of an application.",
@@ -270,22 +270,22 @@ export const SigningSecret = named(
   Type.Object({ secret: Type.String({ description: "Shown only once." }) }),
 );
 
-/** The settings in a body. @throws ApplicationSettingsError naming every problem, including unknown members */
+/** Reads the settings of a PUT. @throws ApplicationSettingsError naming every problem, including unknown members */
 export function readSettings(parameters: Static<typeof SettingsBody>, raw: RawParameters): ApplicationSettings {
   return readApplicationSettings({ ...unknownMembers(raw), ...parameters });
 }
 
-/** The settings after a change. @throws ApplicationSettingsError */
+/** Returns the settings after a PATCH. @throws ApplicationSettingsError */
 export function readChangedSettings(
   current: ApplicationSettings,
   parameters: Static<typeof SettingsBody>,
   raw: RawParameters,
 ): ApplicationSettings {
-  const kept = Object.entries(current).filter(([name]) => !isUnset(name, raw));
-  return readApplicationSettings({ ...unknownMembers(raw), ...Object.fromEntries(kept), ...parameters });
+  const unchanged = Object.entries(current).filter(([name]) => !isUnset(name, raw));
+  return readApplicationSettings({ ...unknownMembers(raw), ...Object.fromEntries(unchanged), ...parameters });
 }
 
-/** Other operations ignore unknown members; here a misspelled setting must be reported. */
+/** Returns unknown members, which other operations ignore, so that a misspelled setting is reported. */
 function unknownMembers(raw: RawParameters): Record<string, unknown> {
   const names = new Set(Object.keys(settingsMembers).map((name) => name.toLowerCase()));
   return Object.fromEntries([...raw].filter(([name]) => !names.has(name.toLowerCase())));

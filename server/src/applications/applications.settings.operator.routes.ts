@@ -59,7 +59,7 @@ const getSettings = operation({
   },
 });
 
-/** @throws ApplicationSettingsError naming changed URLs that do not lead to public addresses only */
+/** @throws ApplicationSettingsError naming the changed URLs that resolve to an address that is not public */
 async function requirePublicUrls(
   appid: string,
   read: (current: ApplicationSettings) => ApplicationSettings,
@@ -67,9 +67,9 @@ async function requirePublicUrls(
 ): Promise<void> {
   const { settings: current } = await loadVersion(appid, services);
   const changed = changedUrls(current, changedSettings(current, read));
-  const judge = async ([setting, url]: [string, string]) => ((await isPublic(url, services)) ? [] : [setting]);
+  const findWrong = async ([setting, url]: [string, string]) => ((await isPublic(url, services)) ? [] : [setting]);
   const wrong = await services.database.outsideTransaction(`public ${JSON.stringify([...changed])}`, () =>
-    Promise.all([...changed].map(judge)),
+    Promise.all([...changed].map(findWrong)),
   );
   if (wrong.flat().length > 0) {
     throw new ApplicationSettingsError(wrong.flat().map((setting) => `${setting} ${publicUrlRule}`));
@@ -116,7 +116,7 @@ async function change(
         queries,
       );
       if (stored === undefined || before === undefined) return undefined;
-      // Both are still recorded by a change that ends the recording.
+      // Recorded before the log settings change, so that a change that stops the recording is still recorded.
       await events.record(appid, settingsEvent(appid, before, stored.settings), queries);
       await revocations.invalidatePolicies(appid, transaction);
       await updateLogSettings(appid, stored.settings.events, clock.now(), database, queries);
@@ -138,7 +138,7 @@ function withKnownTypes(settings: ApplicationSettings): ApplicationSettings {
   ]);
 }
 
-/** Whether an If-Match names this version, or is absent. */
+/** Whether If-Match names this version, or is absent. */
 function isNamed(tag: string, ifMatch: string | undefined): boolean {
   if (ifMatch === undefined || ifMatch.trim() === "*") return true;
   return ifMatch.split(",").some((each) => each.trim() === `"${tag}"`);
@@ -254,7 +254,7 @@ function setTag({ tag }: StoredVersion, call: Call): void {
   call.setHeader?.("ETag", `"${tag}"`);
 }
 
-/** The most problems that an answer lists. */
+/** The maximum number of problems in a response. */
 const problemsMax = 50;
 
 function refuseWrong(error: unknown): never {
@@ -267,14 +267,14 @@ function refuseWrong(error: unknown): never {
   });
 }
 
-/** Splits a problem into the setting that it begins with and its description. */
+/** Splits a problem into the path of its setting and a description. */
 function toProblem(problem: string): Problem {
   const [, path = "", message = ""] = /^(.+?) ((?:must|has an unknown member) [^;]+)/s.exec(problem) ?? [];
   const isSetting = (path.split(".")[0] ?? "") in SettingsBody.properties;
   return isSetting ? { path, message } : { path: undefined, message: problem.split(";", 1).join() };
 }
 
-/** The settings of an application, for operators: changes are effective from the next request on, in every process. */
+/** The settings of an application, for operators. A change takes effect with the next request, in every process. */
 export const applicationSettingsOperations = [
   getSettings,
   putSettings,

@@ -71,7 +71,7 @@ describe("the settings of an application, managed by operators", () => {
   });
 
   // spec/operators#versions-of-settings
-  it("change only in the version that If-Match names: of two operators, the second receives the settings of the first", async () => {
+  it("change only if If-Match names their version: the second of two operators receives the settings of the first", async () => {
     const { appid } = await test.createApplication();
     const change = (method: string, ifMatch: string | undefined, body: object) => {
       const headers = ifMatch === undefined ? {} : { "If-Match": ifMatch };
@@ -105,7 +105,7 @@ describe("the settings of an application, managed by operators", () => {
     assert.equal(tagOf(await operate("GET", untouched)), read, "equal settings have equal tags");
   });
 
-  it("all problems are reported at once, and nothing is stored", async () => {
+  it("all problems are reported together, and nothing is stored", async () => {
     const { appid } = await test.createApplication();
     await operate("PUT", appid, { retention: { metricsDays: 7 } });
     const wrong = {
@@ -140,7 +140,7 @@ describe("the settings of an application, managed by operators", () => {
     assertResult(await operate("GET", appid), 200, { oidc: {}, retention: { metricsDays: 7 } });
   });
 
-  it("the first fifty of very many wrong members are reported", async () => {
+  it("at most fifty invalid members are reported", async () => {
     const { appid } = await test.createApplication();
     const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`a${n}`, 0]));
     for (const body of [many, { oidc: many }, { limits: { operations: many } }]) {
@@ -191,7 +191,7 @@ describe("the shared secret of signed requests, managed by operators", () => {
     return createHmac("sha256", secret).update(signed).digest("hex");
   }
 
-  it("is given or generated, shown only once, effective from the next request in every process, and stored sealed", async () => {
+  it("is set or generated, shown only once, effective from the next request in every process, and stored sealed", async () => {
     const application = await test.createApplication();
     const { appid, appkey } = application;
     const user = await test.signUp("Jane", application);
@@ -279,7 +279,7 @@ describe("mail settings of an application: spec/operators#secret-settings", () =
     assert.equal((await test.call("POST /users/password", { token: deviceToken, body })).status, 200);
   }
 
-  it("a mail is sent by the application's server and sender; the password is not shown, and kept when the shown settings are written back", async (t) => {
+  it("mail is sent through the application's server; its password is hidden, and stays when the shown settings are written back", async (t) => {
     const application = await test.createApplication();
     const { appid } = application;
     const { host, arrived } = await startSmtp(t);
@@ -301,7 +301,7 @@ describe("mail settings of an application: spec/operators#secret-settings", () =
     assert.ok(!JSON.stringify(test.logLines).includes("s3cret"));
   });
 
-  it("the password of a server is not sent to another server, nor for another user", async (t) => {
+  it("the password of a server is never sent to another server or for another user", async (t) => {
     const application = await test.createApplication();
     const { appid } = application;
     const { host, arrived } = await startSmtp(t);
@@ -319,7 +319,7 @@ describe("mail settings of an application: spec/operators#secret-settings", () =
     assert.deepEqual(arrived, []);
   });
 
-  it("a URL that does more than name a server is refused, and not echoed", async () => {
+  it("a URL with more than a server is refused, and not echoed", async () => {
     const { appid } = test.application;
     const wrong = [
       "",
@@ -376,7 +376,7 @@ describe("secrets in settings are sealed at rest", () => {
     assert.equal((await findRow(appid)).sealed_settings, null);
   });
 
-  it("a value that an earlier release stored in clear is readable, and maintenance seals it", async () => {
+  it("a value that an earlier release stored in plain text is readable, and maintenance seals it", async () => {
     const { appid } = await test.createApplication();
     await operate("PUT", appid, { mail: { smtpUrl: "smtp://before:other@mail.example" } });
     const before = await findRow(appid);
@@ -404,7 +404,7 @@ describe("secrets in settings are sealed at rest", () => {
     );
   });
 
-  it("an earlier release can parse the row, and keeps the server when it writes the row back", async () => {
+  it("an earlier release can parse the row, and does not lose the server when it writes the row back", async () => {
     const { appid } = await test.createApplication();
     await operate("PUT", appid, { mail: { smtpUrl } });
     const { settings, sealed_settings } = await findRow(appid);

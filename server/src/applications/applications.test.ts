@@ -66,7 +66,7 @@ async function createFullApplication(): Promise<NewApplication> {
   return application;
 }
 
-/** Counts the rows of the application in each table that has any. */
+/** Counts the rows of the application by table, without empty tables. */
 async function countRows(appid: string): Promise<Record<string, number>> {
   const { reads } = test.app.database;
   const tables = (await reads.introspection.getTables()).filter(({ columns }) =>
@@ -121,7 +121,7 @@ const oneRowEach = {
 };
 
 describe("creating an application", () => {
-  it("returns an id and a key that register devices, and leaves nothing if the transaction fails", async () => {
+  it("returns an id and a key that register devices, and creates nothing if the transaction fails", async () => {
     const { appid, appkey } = await test.createApplication();
     assert.match(appid, /^app_[0-9a-z]+$/);
     assert.match(appkey, /^rk_[\w-]{43}$/);
@@ -155,7 +155,7 @@ describe("creating an application", () => {
 
 // spec/operators#deleted-applications
 describe("deleting an application", () => {
-  it("makes its credentials and tokens invalid from the next request on, before any row is erased", async () => {
+  it("invalidates its credentials and tokens from the next request on, before any row is erased", async () => {
     const application = await test.createApplication();
     const { token, deviceToken } = await test.signUp("Jane", application);
     assert.equal((await test.call("GET /users/me", { token })).status, 200);
@@ -178,7 +178,7 @@ describe("deleting an application", () => {
     assert.equal(await markDeleted(test.app.ids.newId("App")), false);
   });
 
-  it("erases its rows in every table, and no others", async () => {
+  it("erases only its own rows, in every table", async () => {
     const gone = await createFullApplication();
     const kept = await createFullApplication();
     assert.deepEqual(await countRows(gone.appid), oneRowEach);
@@ -196,7 +196,7 @@ describe("deleting an application", () => {
   });
 
   const locksRows = process.env["TEST_DATABASE_URL"] !== undefined;
-  it("erases the events of a write that ends while it erases", {
+  it("erases the events of a write that commits during the erasure", {
     skip: !locksRows && "writes exclude each other",
   }, async () => {
     const { appid } = await createFullApplication();
@@ -221,7 +221,7 @@ describe("deleting an application", () => {
     await markDeleted(appid);
     const erasing = deleteApplicationRows(appid, test.app);
     const countEvents = async () => (await countRows(appid))["events"] ?? 0;
-    while ((await countEvents()) > 0) await sleep(10); // of those that are committed
+    while ((await countEvents()) > 0) await sleep(10); // the committed events
     released.resolve();
     await Promise.all([writing, erasing]);
     assert.deepEqual(await countRows(appid), {});
@@ -264,7 +264,7 @@ describe("deleting an application", () => {
   it("does not make maintenance touch live applications", async () => {
     const { appid } = await createFullApplication();
     await maintain(test.app);
-    // Remaining rows of an object do not count as application data. Maintenance itself counts users, devices and check-ins.
+    // Erased rows of other objects do not count as application data. Maintenance itself counts users, devices and check-ins.
     const { unfinished_erasures: _, ...lasting } = oneRowEach;
     assert.deepEqual(await countRows(appid), { ...lasting, kept_counts: 3 });
   });
