@@ -21,7 +21,7 @@ const ConnectionType = enumeration("ConnectionType", "The connection of a device
   Carrier: "Over a mobile network.",
   Wifi: "Over a wireless local network.",
 });
-/** The stored value of a connection type is its index in this list. */
+/** A connection type is stored as its index in this list. */
 const connectionTypes = ConnectionType.enum;
 
 /** The data that an app reports about its device, at registration and later (spec/devices#register). */
@@ -42,7 +42,7 @@ function deviceParameters(text: typeof ClearableText) {
 
 export const RegisterDevice = Type.Object({
   appid: AppIdInput({ description: "Application id." }),
-  // Unbounded: a key that is too long or cannot be stored is reported as a wrong key.
+  // Unbounded, because a key that is too long or cannot be stored is reported as a wrong key.
   appkey: Text({ description: "Application key.", refusedAs: "AuthAppCredentialsInvalid" }),
   platform: Text({ maxLength: textCharactersMax, description: "Client platform name." }),
   uniqueId: Type.Optional(
@@ -122,7 +122,7 @@ const nothingReported: DeviceFields = {
   is_production: null,
 };
 
-/** Applies the given parameters to the stored columns; the push token is bound to the access token with that id. */
+/** Applies parameters to the stored columns. A push token is bound to the access token `tokenId`. */
 export function changedFields(
   given: Static<typeof ChangeDevice>,
   tokenId: string,
@@ -164,8 +164,8 @@ export function presentDevice(device: DeviceRow): Static<typeof Device> {
 }
 
 /**
- * A device as a client sees it. Its uniqueId suffices to get a token for it, and the push token is a secret of the
- * installation, so only the access token that set the push token reads it.
+ * Presents a device to a client. Only the access token that set the push token reads it, because it is a secret of the
+ * installation, and any client that knows the uniqueId can get a token for the device.
  */
 export function presentOwnDevice(device: DeviceRow, tokenId: string): Static<typeof Device> {
   return presentDevice(device.push_token_by === tokenId ? device : { ...device, push_token: null });

@@ -9,7 +9,7 @@ export function dayOf(time: number): number {
   return Math.floor(time / dayMs) * dayMs;
 }
 
-/** Counts a report on its day, by the versions of app and system. */
+/** Counts a report by day and by the versions of app and system. */
 export async function countOnDay(report: CrashReportRow, queries: Queries): Promise<void> {
   const { application_id, fingerprint, app_version, os_version, created_at } = report;
   await countInDay(queries, {
@@ -39,13 +39,13 @@ const countInDay = prepare<Omit<CrashGroupDayRow, "reports">, unknown>((queries,
     ),
 );
 
-/** The days of a range; `to` is not in it. */
+/** A range of days, excluding `to`. */
 export interface DayRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** The days on which groups were reported, in order. */
+/** Lists the days with reports of groups, in order. */
 export function listCrashDays(
   applicationId: string,
   fingerprints: readonly string[],
@@ -65,7 +65,7 @@ export function listCrashDays(
     .execute();
 }
 
-/** The versions of app and system that reported a group most in a range. */
+/** Lists the versions of app and system with the most reports of a group in a range. */
 export function listCrashVersions(
   applicationId: string,
   fingerprint: string,
@@ -90,7 +90,7 @@ export function listCrashVersions(
 
 const daysPerStep = 10;
 
-/** Deletes the counts of days that ended before a time, some days per transaction. */
+/** Deletes the counts of days before the day of `before`, some days per transaction. */
 export async function deleteOldCrashDays(
   applicationId: string,
   before: number,

@@ -13,11 +13,10 @@ import { countOnDay } from "./devices.crash-days.store.ts";
 import { reopenByReport } from "./devices.crash-states.ts";
 
 /**
- * Counts a report in its group, in the same transaction. All reports run the statements in one order, from the rows
- * that few reports share to the row that all reports of a bug share, which keeps lock waits short and prevents
- * deadlocks.
+ * Counts a report in its group, in the caller's transaction. The statements always lock rows in the same order, which
+ * prevents deadlocks, and rows that many reports share come late, which shortens lock waits.
  *
- * @returns whether it is the first report
+ * @returns whether it is the first report of the group
  */
 export async function countInCrashGroup(
   report: CrashReportRow,
@@ -36,11 +35,11 @@ export async function countInCrashGroup(
   return group?.reports === 1;
 }
 
-/** What a report itself does not have. */
+/** Data for the group that is not in the report. */
 export interface CrashContext {
-  /** The name of the group if this is its first report. */
+  /** The title of the group, if this is its first report. */
   readonly title: string;
-  /** Of the device. */
+  /** The platform of the device. */
   readonly platform: string;
 }
 
@@ -69,7 +68,7 @@ export interface CrashGroupSearch {
   readonly isReopened?: boolean;
 }
 
-/** A page of an application's groups; each order has its own index, and one within each state. */
+/** Lists a page of an application's groups. Each order has two indexes, with and without the state. */
 export function listCrashGroups(
   applicationId: string,
   { name, isDescending, state, appVersion, platform, deviceID, firstSeen, isReopened }: CrashGroupSearch,
@@ -92,7 +91,7 @@ export function listCrashGroups(
   return readPage(scopeStream(scope, groupOrders[name], isDescending, queries), position, size, work);
 }
 
-/** Looks each group up by the primary key of its versions, platforms or devices. */
+/** Matches groups with a lookup by the primary key of their versions, platforms or devices. */
 function isReportedBy(
   what: "version" | "platform" | "device",
   column: "app_version" | "platform" | "device_id",
@@ -111,7 +110,7 @@ function isReportedBy(
   );
 }
 
-/** The app versions in which a group was seen, the most recent first. */
+/** Lists the app versions that reported a group, the most recent first. */
 export function listCrashGroupVersions(
   applicationId: string,
   fingerprint: string,
@@ -121,7 +120,7 @@ export function listCrashGroupVersions(
   return findVersions(queries, { applicationId, fingerprint, count });
 }
 
-/** The platforms of the devices that reported a group, in their order. */
+/** Lists the platforms of the devices that reported a group, in alphabetical order. */
 export async function listCrashGroupPlatforms(
   applicationId: string,
   fingerprint: string,
@@ -132,7 +131,7 @@ export async function listCrashGroupPlatforms(
   return rows.map(({ platform }) => platform);
 }
 
-/** Finds a group, even if all its reports were deleted. */
+/** Finds a group, even if all its reports are deleted. */
 export async function findCrashGroup(
   applicationId: string,
   fingerprint: string,
@@ -173,17 +172,17 @@ const findPlatforms = prepare<{ applicationId: string; fingerprint: string; coun
       .limit(rowLimit(parameter("count"))),
 );
 
-/** An operator's decision about a group: a state, a note or both. */
+/** An operator's change of a group: a state, a note or both. */
 export interface CrashGroupChange {
   readonly state?: CrashGroupState;
   readonly resolvedIn?: string;
   /** The number of further reports or devices, or the date, that end the ignored state. */
   readonly ignoreUntil?: { readonly reports?: number; readonly devices?: number; readonly date?: number };
-  /** Empty to delete it. */
+  /** An empty note deletes the stored one. */
   readonly note?: string;
 }
 
-/** @returns the changed group, if there is one */
+/** @returns undefined if the group does not exist */
 export function updateCrashGroup(
   { application_id, fingerprint }: Pick<CrashGroupRow, "application_id" | "fingerprint">,
   { state, resolvedIn, ignoreUntil = {}, note }: CrashGroupChange,
@@ -285,7 +284,7 @@ const countInVersion = prepare<
     ),
 );
 
-/** Reports of several processes arrive in any order. */
+/** Updates the first and last time, because reports of several processes arrive in any order. */
 function seenAt(table: "crash_groups" | "crash_group_versions") {
   const [first, last] = [sql.ref(`${table}.first_seen_at`), sql.ref(`${table}.last_seen_at`)];
   return {

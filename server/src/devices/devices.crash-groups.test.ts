@@ -79,7 +79,7 @@ const date = (time: number) => `/Date(${time})/`;
 
 // spec/devices#crash-groups
 describe("GET /_/api/applications/{appid}/crashes", () => {
-  it("answers 200 with one group per bug with its counts, affected devices and versions, and without reports with an empty page", async () => {
+  it("answers 200 with one group per bug with its counts, devices and versions, or with an empty page", async () => {
     const application = await test.createApplication();
     const empty = await groups(application);
     assertResult(empty, 200, { pageResults: [], currentToken: empty.body.result.currentToken });
@@ -143,7 +143,7 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
   it("is sorted by last seen, first seen or reports, ascending or descending, and paged in both directions", async () => {
     const application = await test.createApplication();
     const { token } = await register(application, "1");
-    // Group n is first seen in this order, has n reports, and its last report comes in the opposite order.
+    // The first reports come in the order of the groups, the last reports in the opposite order, and group n has n reports.
     const counts: Readonly<Record<string, number>> = { a: 2, b: 5, c: 3, d: 4, e: 6 };
     for (const name of Object.keys(counts)) {
       test.advance(1_000);
@@ -279,7 +279,7 @@ describe("GET /_/api/applications/{appid}/crashes", () => {
 });
 
 describe("GET /_/api/applications/{appid}/crashes/{fingerprint}/reports", () => {
-  it("answers 200 with whole reports, newest first, without omitted parameters", async () => {
+  it("answers 200 with complete reports, newest first, without omitted parameters", async () => {
     const application = await test.createApplication();
     const device = await register(application, "1.0");
     const bare = await register(application);
@@ -348,7 +348,7 @@ describe("retention of crash reports", () => {
     return (await reports(application, fingerprintOf(stack))).body.result.pageResults.length;
   }
 
-  it("deletes reports after 90 days or the application's own number of days; their group stays", async () => {
+  it("deletes reports after 90 days or the application's number of days, but not their group", async () => {
     const [byDefault, short] = [await test.createApplication(), await test.createApplication()];
     await configure(short, { oidc: {}, retention: { crashReportsDays: 1 } });
     for (const application of [byDefault, short]) await report((await register(application, "1")).token, stackOf("a"));
@@ -373,7 +373,7 @@ describe("retention of crash reports", () => {
     assert.deepEqual(await listed(byDefault), [group]);
   });
 
-  it("deletes thousands in steps, and can be stopped in between", async () => {
+  it("deletes thousands in steps, and can be stopped between two steps", async () => {
     const application = await test.createApplication();
     await report((await register(application)).token, stackOf("a"));
     const rows = test.app.database.reads.selectFrom("crash_reports").selectAll();

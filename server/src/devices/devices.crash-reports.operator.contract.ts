@@ -186,7 +186,7 @@ export const CrashGroup = named(
 
 export const CrashGroupPage = PageOf(CrashGroup);
 
-/** The days that a group shows. */
+/** The number of days in a group. */
 export const daysShown = 14;
 
 type Days = readonly Pick<CrashGroupDayRow, "day" | "reports">[];
@@ -227,7 +227,7 @@ function presentDays(days: Days): Static<typeof CrashDay>[] {
   return days.map(({ day, reports }) => ({ start: formatDate(day), reports }));
 }
 
-/** Reports and devices as the remaining numbers, so that a PATCH with the answer restores the state. */
+/** Presents the remaining numbers of reports and devices, so that a PATCH with the result restores the state. */
 function presentIgnoreUntil(group: CrashGroupRow): Static<typeof CrashGroup>["ignoreUntil"] {
   const { ignored_until_reports, ignored_until_devices, ignored_until_date } = group;
   if (ignored_until_reports === null && ignored_until_devices === null && ignored_until_date === null) return undefined;
@@ -243,7 +243,7 @@ export const ReadCrashStatistics = Type.Object({
   to: Type.Optional(DateInput({ description: "A time of the last day; now by default." })),
 });
 
-/** Versions of app and system that statistics have. */
+/** The maximum number of versions of app and system in statistics. */
 export const systemsMax = 200;
 
 export const CrashStatistics = named(
@@ -303,7 +303,7 @@ export function presentCrashStatistics(
   };
 }
 
-/** Smaller pages than elsewhere, because stack traces are long. */
+/** Smaller than other pages, because stack traces are long. */
 export const reportsPerPageMax = 100;
 
 export const ListCrashReports = Type.Object({

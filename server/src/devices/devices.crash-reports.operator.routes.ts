@@ -63,7 +63,7 @@ const listGroups = operation({
   },
 });
 
-/** Adds what a group shows from other tables. */
+/** Adds the versions, platforms and days of each group. */
 async function withDetails(appid: string, groups: readonly CrashGroupRow[], { database: { reads }, clock }: Services) {
   if (groups.length === 0) return [];
   const to = dayOf(clock.now()) + dayMs;

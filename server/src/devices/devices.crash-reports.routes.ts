@@ -60,7 +60,7 @@ const createCrashReport = operation({
   errors: [],
   async handle({ caller: { applicationId, deviceId }, parameters }, { database, clock, ids, events }) {
     const { stackTrace, message, methodName, location, tag } = parameters;
-    // Outside the transaction, because it is slow.
+    // Before the transaction, because it is slow.
     const { fingerprint, title } = identifyCrash(stackTrace, message ?? null);
     const report = await database.write(async ({ queries }) => {
       const device = await findDevice(applicationId, deviceId, queries);
@@ -75,7 +75,7 @@ const createCrashReport = operation({
         tag: tag ?? null,
         lat: location?.lat ?? null,
         lng: location?.lng ?? null,
-        // The versions at the time of the crash, which the device may leave later.
+        // Copied, because the device may be updated later.
         app_version: device.app_version,
         os_version: device.os_version,
         created_at: clock.now(),

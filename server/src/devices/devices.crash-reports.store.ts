@@ -10,9 +10,9 @@ import { deleteOldCrashDays } from "./devices.crash-days.store.ts";
 import { type CrashContext, countInCrashGroup } from "./devices.crash-groups.store.ts";
 
 /**
- * Stores a report and counts it in its group.
+ * Stores a report, and counts it in its group.
  *
- * @returns whether it is the first report
+ * @returns whether it is the first report of the group
  */
 export async function insertCrashReport(
   row: CrashReportRow,
@@ -23,7 +23,7 @@ export async function insertCrashReport(
   return countInCrashGroup(row, context, queries);
 }
 
-/** Deletes the reports from before a time, and their counts by day, a bounded number per transaction. Their groups stay. */
+/** Deletes reports before a time and their counts by day, a bounded number per transaction. The groups stay. */
 export async function deleteOldCrashReports(
   applicationId: string,
   before: number,
@@ -61,7 +61,7 @@ const reportOrder: Order<CrashReportRow> = {
   keyOf: ({ created_at, id }) => [created_at, id],
 };
 
-/** A page of a group's reports, newest first. */
+/** Lists a page of a group's reports, newest first. */
 export function listCrashReports(
   applicationId: string,
   fingerprint: string,

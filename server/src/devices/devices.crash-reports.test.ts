@@ -17,7 +17,7 @@ function report(body: Record<string, unknown>, as = token): Promise<Answer> {
   return test.call("POST /devices/current/crashreports", { token: as, body });
 }
 
-/** The expected answer to a report, with the id of the actual answer. */
+/** The expected response to a report, with the id of the actual response. */
 function newReport({ body }: Answer, fields: Record<string, unknown> = {}) {
   assert.match(body.result.id, /^crs_[0-9a-z]+$/);
   const now = `/Date(${test.now()})/`;
@@ -46,7 +46,7 @@ describe("POST /devices/current/crashreports: spec/devices#send-a-crash-report",
     }
   });
 
-  it("accepts names in any case, numbers as texts, and a location as a text", async () => {
+  it("accepts names in any case, numbers as strings, and a location as a string", async () => {
     const answer = await report({ STACKTRACE: stackTrace, Message: 42, methodname: 1.5, location: "1, 2" });
     const fields = { message: "42", methodName: "1.5", location: { lat: 1, lng: 2 } };
     assertResult(answer, 201, newReport(answer, fields));
@@ -58,7 +58,7 @@ describe("POST /devices/current/crashreports: spec/devices#send-a-crash-report",
     assertResult(answer, 201, newReport(answer));
   });
 
-  it("stores the report under the device of the token, with the versions that the device reported last", async () => {
+  it("stores the report with the device of the token and the versions that the device last reported", async () => {
     const body = { ...test.application, platform: "test", osVersion: "19", appVersion: "3.1" };
     const device = (await test.call("POST /devices", { body })).body.result.accessToken;
     const { id } = (await test.call("GET /devices/current", { token: device })).body.result;
@@ -91,7 +91,7 @@ describe("POST /devices/current/crashreports: spec/devices#send-a-crash-report",
     }
   });
 
-  it("accepts texts up to their limits, and answers 400 ParameterOutOfRange beyond", async () => {
+  it("accepts strings up to their limits, and answers 400 ParameterOutOfRange beyond", async () => {
     const bounds = { stackTrace: 65_536, message: 4_000, methodName: 1_000, tag: 256 };
     for (const [name, longest] of Object.entries(bounds)) {
       const text = "𝒳".repeat(longest);

@@ -19,7 +19,7 @@ after(() => test.close());
 
 interface Crash {
   readonly application: NewApplication;
-  /** Sends a report of this version of the app, from its own device. */
+  /** Sends a report of this version of the app from a new device. */
   report(appVersion?: string): Promise<void>;
   read(path?: string): Promise<Answer>;
   change(body: object): Promise<Answer>;
@@ -57,7 +57,7 @@ const date = (time: number) => `/Date(${time})/`;
 
 // spec/devices#crash-groups
 describe("lists of crashes", () => {
-  it("find the crashes that are new since a time and those that a report reopened, with the frames of the app", async () => {
+  it("find crashes that are new since a time or were reopened by a report, with the frames of the app", async () => {
     const crash = await newCrash();
     const { appid } = crash.application;
     const find = async (query: string) =>
@@ -81,7 +81,7 @@ describe("lists of crashes", () => {
 
 // spec/devices#crash-states
 describe("the state of a crash", () => {
-  it("a crash resolved in a version is reopened by a report of that version or a later one only", async () => {
+  it("a crash resolved in a version is reopened only by a report of that version or a later one", async () => {
     const crash = await newCrash();
     await crash.report("1.9");
     assert.equal(await crash.state(), "open");
@@ -123,7 +123,7 @@ describe("the state of a crash", () => {
     assert.equal(await crash.state(), "open");
   });
 
-  it("any report reopens a crash that is resolved without a version, and an ignored one stays ignored", async () => {
+  it("any report reopens a crash that is resolved without a version, but not an ignored crash", async () => {
     const crash = await newCrash();
     await crash.report("3");
     await crash.change({ state: "resolved" });
@@ -190,7 +190,7 @@ describe("the state of a crash", () => {
 
 // spec/devices#crash-groups
 describe("filters of crashes", () => {
-  it("select by state, version and device, together and in pages", async () => {
+  it("select by state, version and device, separately or combined, and in pages", async () => {
     const application = await test.createApplication();
     const list = async (query: string) =>
       (await test.call(`GET /_/api/applications/${application.appid}/crashes?${query}`, { token: editor })).body.result;

@@ -4,13 +4,13 @@ import { prepare } from "../db/prepared.ts";
 import type { CrashGroupRow, CrashReportRow } from "../db/tables.ts";
 
 /**
- * Reopens a group that is resolved or ignored, if this report ends that state (spec/devices#crash-states).
- * @param group as it is with this report, which its version does not have yet
+ * Reopens a resolved or ignored group if this report meets the condition (spec/devices#crash-states).
+ * @param group counts this report already; the counts of its version do not
  */
 export async function reopenByReport(group: CrashGroupRow, report: CrashReportRow, queries: Queries): Promise<void> {
-  const isEnding =
-    group.state === "resolved" ? !(await isOlder(group, report, queries)) : isIgnoredNoLonger(group, report);
-  if (!isEnding) return;
+  const isReopened =
+    group.state === "resolved" ? !(await isOlder(group, report, queries)) : hasIgnoreExpired(group, report);
+  if (!isReopened) return;
   const { application_id, fingerprint, created_at } = report;
   await reopenGroup(queries, { application_id, fingerprint, created_at });
 }
@@ -26,7 +26,7 @@ async function isOlder(group: CrashGroupRow, report: CrashReportRow, queries: Qu
   return (ofReport?.first_seen_at ?? report.created_at) < (ofResolved?.first_seen_at ?? group.state_at);
 }
 
-function isIgnoredNoLonger(group: CrashGroupRow, { created_at }: CrashReportRow): boolean {
+function hasIgnoreExpired(group: CrashGroupRow, { created_at }: CrashReportRow): boolean {
   const { ignored_until_reports, ignored_until_devices, ignored_until_date } = group;
   return (
     (ignored_until_reports !== null && group.reports >= ignored_until_reports) ||

@@ -8,7 +8,7 @@ before(async () => {
 });
 after(() => test.close());
 
-/** All facts that an app may report about its device. */
+/** All fields that an app may report about its device. */
 const reported = {
   model: "Phone 7",
   osVersion: "19.2",
@@ -36,7 +36,7 @@ function change(token: string, body: unknown): Promise<Answer> {
   return test.call("PATCH /devices/current", { token, body });
 }
 
-/** The expected answer of GET /devices/current for a device with these fields, with the id of the actual answer. */
+/** The expected response of GET /devices/current for a device with these fields, with the id of the actual response. */
 function device({ body }: Answer, fields: Record<string, unknown> = {}) {
   assert.match(body.result.id, /^dev_[0-9a-z]+$/);
   const now = `/Date(${test.now()})/`;
@@ -75,7 +75,7 @@ describe("device fields of POST /devices: spec/devices#register", () => {
     await assertReported(await register(reported), reported);
   });
 
-  it("match in any case, with deviceToken for pushToken, and the documented name takes precedence", async () => {
+  it("match in any case, with deviceToken as an alias of pushToken; the documented name takes precedence", async () => {
     const other = { MODEL: "m", osversion: "o", APPversion: "a", DeviceToken: "p", isproduction: false };
     const kept = { model: "m", osVersion: "o", appVersion: "a", pushToken: "p", isProduction: false };
     await assertReported(await register(other), kept);
@@ -83,7 +83,7 @@ describe("device fields of POST /devices: spec/devices#register", () => {
     await assertReported(await register({ deviceToken: "device", pushToken: "push" }), { pushToken: "push" });
   });
 
-  it("are accepted as texts for numbers, as texts and numbers for booleans, as a text for a location, and in any case for a choice", async () => {
+  it("are accepted in every form: strings for numbers, booleans and locations, numbers for booleans, and choices in any case", async () => {
     const kept = { uniqueId: "4711", model: "7", osVersion: "19.2", tag: "12345678901234567890" };
     const { appid, appkey } = test.application;
     const body = `{"appid":"${appid}","appkey":"${appkey}","platform":"test","uniqueId":4711,"model":7,
@@ -107,14 +107,14 @@ describe("device fields of POST /devices: spec/devices#register", () => {
     }
   });
 
-  it("are absent if they are null or the empty text", async () => {
+  it("are absent if they are null or empty strings", async () => {
     for (const nothing of [null, ""]) {
       const fields = Object.fromEntries(Object.keys(reported).map((name) => [name, nothing]));
       await assertReported(await register(fields), {});
     }
   });
 
-  it("replace the given fields in a second registration and keep the others; the earlier token stays valid", async () => {
+  it("replace the given fields in a second registration and no others; the earlier token stays valid", async () => {
     const first = await register({ uniqueId: "kept", ...reported });
     const second = await register({ uniqueId: "kept", tag: null, model: "" });
     const { pushToken: _, ...shown } = reported; // visible only to the token that set it
@@ -125,7 +125,7 @@ describe("device fields of POST /devices: spec/devices#register", () => {
     await assertReported(first, { uniqueId: "kept", ...reported, ...fields });
   });
 
-  it("are all kept when a hundred concurrent registrations of one uniqueId each send one field", async () => {
+  it("are all stored when a hundred concurrent registrations of one uniqueId each send one field", async () => {
     const fields = Object.entries(reported);
     const each = Array.from({ length: 100 }, (_, n) => Object.fromEntries([fields[n % fields.length] ?? []]));
     const tokens = await Promise.all(each.map((field) => register({ uniqueId: "storm", ...field })));
@@ -157,7 +157,7 @@ describe("the push token of a device", () => {
     const changed = await change(user, { pushToken: "two" });
     assert.equal(changed.body.result.pushToken, "two");
     assert.deepEqual([await read(first), await read(guest), await read(user)], [undefined, undefined, "two"]);
-    // A token that cannot read it can still change other fields, and send the device back as it read it.
+    // A token that cannot read it can still change other fields, and write the device back as it read it.
     const back = await change(guest, { ...(await get(guest)).body.result, model: "M" });
     assert.deepEqual([back.status, back.body.result.model, back.body.result.pushToken], [200, "M", undefined]);
     assert.equal(await read(user), "two");
@@ -170,7 +170,7 @@ describe("the push token of a device", () => {
 });
 
 describe("PATCH /devices/current: spec/devices#read-and-change-the-device", () => {
-  it("answers 200 with the changed device, and omitted fields keep their values", async () => {
+  it("answers 200 with the changed device, without changing omitted fields", async () => {
     const token = await register({ uniqueId: "patched" });
     const created = `/Date(${test.now()})/`;
     const kept: Record<string, unknown> = { uniqueId: "patched", created };
@@ -191,7 +191,7 @@ describe("PATCH /devices/current: spec/devices#read-and-change-the-device", () =
     assertResult(answer, 200, device(answer, kept));
   });
 
-  it("clears a text with the empty text; null, and the empty text for other types, count as absent", async () => {
+  it("clears a string field with an empty string; null, and an empty string for other types, count as absent", async () => {
     const token = await register(reported);
     const nothing = Object.fromEntries(Object.keys(reported).map((name) => [name, null]));
     const unchanged = await change(token, nothing);
@@ -209,7 +209,7 @@ describe("PATCH /devices/current: spec/devices#read-and-change-the-device", () =
     }
   });
 
-  it("accepts the whole device, and ignores fields that the service sets, whatever their type", async () => {
+  it("accepts the complete device, and ignores fields that the service sets, whatever their type", async () => {
     const token = await register({ uniqueId: "echo", ...reported });
     const { result } = (await get(token)).body;
     assertResult(await change(token, result), 200, result);
@@ -218,7 +218,7 @@ describe("PATCH /devices/current: spec/devices#read-and-change-the-device", () =
     assertResult(await get(token), 200, result);
   });
 
-  it("stores texts of up to 256 characters unchanged, and a push token of up to 4,096", async () => {
+  it("stores strings of up to 256 characters unchanged, and a push token of up to 4,096", async () => {
     const token = await register();
     for (const text of ["__proto__", "'; drop table devices --", "%_\\", `e${"\u0301".repeat(255)}`, "𝒳".repeat(256)]) {
       const fields = Object.fromEntries(texts.map((name) => [name, text]));

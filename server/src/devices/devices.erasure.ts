@@ -5,7 +5,7 @@ import { deleteSomeRows } from "../jobs/owned-rows.ts";
 
 const rowsPerStep = 250;
 
-/** @returns the number of erased rows, 0 if none were left */
+/** @returns the number of erased rows */
 type Eraser = (applicationId: string, deviceId: string, queries: Queries) => Promise<number>;
 
 const erasers: readonly Eraser[] = [
@@ -13,11 +13,11 @@ const erasers: readonly Eraser[] = [
     deleteSomeRows("user_tokens", { application_id, device_id }, rowsPerStep, queries),
   (application_id, device_id, queries) =>
     deleteSomeRows("crash_reports", { application_id, device_id }, rowsPerStep, queries),
-  leaveCrashGroup,
+  removeFromCrashGroup,
 ];
 
-/** Of the counts of a group, only that of its devices has to agree with its rows. */
-async function leaveCrashGroup(applicationId: string, deviceId: string, queries: Queries): Promise<number> {
+/** Removes the device from a group and its count of devices. Other counts of the group stay. */
+async function removeFromCrashGroup(applicationId: string, deviceId: string, queries: Queries): Promise<number> {
   const left = await queries
     .selectFrom("crash_group_devices")
     .select("fingerprint")
@@ -42,8 +42,8 @@ async function leaveCrashGroup(applicationId: string, deviceId: string, queries:
 }
 
 /**
- * Erases a test device and the data that it has sent, a bounded number of rows in each transaction. Can be interrupted
- * and repeated: rows that were added meanwhile are left for the next time.
+ * Erases a test device and its data, a bounded number of rows per transaction. Can be interrupted and repeated; rows of
+ * concurrent requests are erased by the next run.
  */
 export async function eraseTestDevice(
   applicationId: string,
@@ -69,6 +69,6 @@ export async function eraseTestDevice(
       await deleteSomeRows("test_callers", { application_id: applicationId, device_id: deviceId }, 1, queries);
     });
   } catch (error) {
-    if (!isForeignKeyViolation(error)) throw error; // a request was still writing
+    if (!isForeignKeyViolation(error)) throw error; // a concurrent request has added rows
   }
 }

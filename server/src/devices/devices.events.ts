@@ -1,7 +1,7 @@
 import type { DeviceRow } from "../db/tables.ts";
 import type { NewEvent } from "../event-log/recorder.ts";
 
-/** Fields of results, and the columns that hold them. */
+/** The columns of each field of a result. */
 const fieldColumns: Readonly<Record<string, readonly (keyof DeviceRow)[]>> = {
   model: ["model"],
   osVersion: ["os_version"],
@@ -19,12 +19,12 @@ export function deviceChangedEvent(before: DeviceRow, after: DeviceRow): NewEven
   return { type: "device.changed", objectId: after.id, changed: fields.map(([name]) => name) };
 }
 
-/** A new device; its app calls without a token. */
+/** The registration of a new device, which is also the actor, because its app calls without a token. */
 export function deviceRegisteredEvent(deviceId: string): NewEvent {
   return { type: "device.registered", objectId: deviceId, actor: { kind: "device", id: deviceId } };
 }
 
-/** The end of all tokens of a device. */
+/** The revocation of all tokens of a device. */
 export function deviceRevokedEvent(deviceId: string): NewEvent {
   return { type: "device.revoked", objectId: deviceId };
 }

@@ -49,7 +49,7 @@ const SearchOperatedDevices = Type.Object({
   ...pagingParameters,
 });
 
-/** Tokens of a device that are read to find the user of the last one. */
+/** The maximum number of tokens that are read for each device. */
 const tokensOfDeviceMax = 100;
 
 const SignedIn = named(
@@ -62,7 +62,7 @@ const SignedIn = named(
   }),
 );
 
-/** A device as operators see it: what the device reads about itself, its last registration, and the key it used. */
+/** A device with its last registration, for operators. */
 export const OperatedDevice = extended("OperatedDevice", "A device, as operators see it.", Device, {
   keyID: Type.Optional(Type.String({ description: "Of the application key that it registered with last." })),
   registered: Type.Optional({ ...WireDate, description: "Its last registration." }),
@@ -104,19 +104,19 @@ export function operatedDeviceSearch(
   };
 }
 
-/** Matches one device at most. */
+/** Matches at most one device. */
 function hasUniqueId(uniqueId: string): Condition {
   return condition("has unique id", { uniqueId }, (parameter) => sql`unique_id = ${parameter("uniqueId")}`);
 }
 
-/** Repeats the predicate of the index. */
+/** Uses the expression of the index. */
 function hasKey(keyId: string): Condition {
   return condition("has key", { keyId }, (parameter) => sql`coalesce(key_id, '') = ${parameter("keyId")}`);
 }
 
 const tokensOfUserMax = 1_000;
 
-/** The devices of one user, by the newest tokens. */
+/** The devices of a user's newest tokens. */
 function devicesOf(applicationId: string, userId: string): Pick<Scope, "few" | "conditions"> {
   const values = { tokenApplication: applicationId, tokenUser: userId };
   return {
@@ -232,14 +232,14 @@ async function requireDevice(applicationId: string, deviceId: string, queries: Q
 /** The devices of an application for operators, and the revocation of their tokens. */
 export const deviceOperatorOperations = [searchDevices, getDevice, listDevicesOfUser, endTokensOfDevice];
 
-/** The user of a device whose token was used last, and the number of users who are signed in on it. */
+/** The user whose token was used last on a device, and the number of users who are signed in on it. */
 interface SignedInUsers {
   readonly id: string;
   readonly userName: string;
   readonly users: number;
 }
 
-/** Finds the users who are signed in on each of a few devices; it reads a bounded number of tokens for each. */
+/** Finds the signed-in users of some devices; reads a bounded number of tokens per device. */
 export async function findSignedInUsers(
   applicationId: string,
   deviceIds: readonly string[],
@@ -247,7 +247,7 @@ export async function findSignedInUsers(
   queries: Queries,
 ): Promise<ReadonlyMap<string, SignedInUsers>> {
   if (deviceIds.length === 0) return new Map();
-  // The inner statement reads an index alone. Otherwise SQLite without statistics walks the tokens of all devices.
+  // The inner statement is index-only. Otherwise SQLite, without statistics, would scan the tokens of all devices.
   const tokens = sql`
     select token.user_id, token.last_used_at from (
       select listed.user_id, listed.id from user_tokens as listed

@@ -65,7 +65,7 @@ describe("devices of an application, for operators", () => {
     await test.call("PATCH /devices/current", { token: devices[0]?.token ?? "", body: { model: "M" } });
   });
 
-  it("are found by app version and by the user who is signed in; a device lists its users, each once", async () => {
+  it("are found by app version and by signed-in user; a device lists each of its users once", async () => {
     const application = await test.createApplication();
     const { id, token } = await register({ appVersion: "1.0", uniqueId: "shared" }, application);
     const other = await register({ appVersion: "1.1" }, application);
@@ -96,7 +96,7 @@ describe("devices of an application, for operators", () => {
     assert.deepEqual(await list(`/devices/${id}/users?pagingToken=${nextToken}`), [users.toSorted()[1]]);
   });
 
-  it("are listed with the user whose token was used last, and the number of users, while their tokens are good", async () => {
+  it("are listed with the user whose token was used last, and with the number of users with valid tokens", async () => {
     const application = await test.createApplication();
     const shared = await register({ uniqueId: "kiosk" }, application);
     await register({ uniqueId: "free" }, application);
@@ -132,7 +132,7 @@ describe("devices of an application, for operators", () => {
     );
   });
 
-  it("are returned with all that they reported, their last registration and its key", async () => {
+  it("are returned with all reported fields, their last registration and its key", async () => {
     const { id } = await register({ model: "M1", tag: "\u202Ea\u0301𝒳", location: "1,2", isProduction: true });
     const keys = await test.app.database.reads
       .selectFrom("application_keys")
@@ -146,7 +146,7 @@ describe("devices of an application, for operators", () => {
     });
   });
 
-  it("revoking ends the device's token and its users' tokens in every process, and the device can register again", async () => {
+  it("revocation invalidates the device's token and its users' tokens in every process, and the device can register again", async () => {
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     try {
       const [jane, john] = [await test.signUp(), await test.signUp()];

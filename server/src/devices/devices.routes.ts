@@ -20,7 +20,7 @@ import {
 import { deviceChangedEvent, deviceRegisteredEvent } from "./devices.events.ts";
 import { findDevice, insertOrUpdateDevice, updateDevice } from "./devices.store.ts";
 
-/** The properties of the registration that policies and rate limits match. */
+/** The properties of the operation that policies and rate limits match. */
 const registration = { method: "POST", path: "/devices", addressLimit: "registrations" } as const;
 
 const registerDevice = operation({
@@ -41,7 +41,7 @@ const registerDevice = operation({
     if (kindOfId(appid) !== "App") throw new ApiError("ApplicationIdMalformed");
     const credentials = await findCredentials(appid, appkey, services);
     if ((credentials === undefined || credentials.policy.isMoving) && !call.isForwarded) {
-      // Includes applications being imported here: if the move fails, the application stays in its previous region.
+      // Also while the application is being imported here, because it stays in its former region if the move fails.
       const host = await regions.hostOf(appid);
       if (host !== undefined) return remoteRegistration.register(host, appid, call);
     }

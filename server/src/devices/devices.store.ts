@@ -3,8 +3,8 @@ import { prepare, prepareInsert } from "../db/prepared.ts";
 import type { DeviceRow } from "../db/tables.ts";
 
 /**
- * Inserts a device, or updates the one that the application has under this unique id; null leaves a column unchanged.
- * One statement, so that concurrent registrations agree on one device.
+ * Inserts a device, or updates the application's device with this unique id; null does not change a column. It is a single
+ * statement, so that concurrent registrations get the same device.
  */
 export async function insertOrUpdateDevice(
   device: DeviceRow,

@@ -25,5 +25,5 @@ const createTestDevice = operation({
   },
 });
 
-/** Devices that operators try calls with (spec/operators#test-devices-and-users). */
+/** Devices for operators to try calls with (spec/operators#test-devices-and-users). */
 export const testDeviceOperations = [createTestDevice];

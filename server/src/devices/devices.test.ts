@@ -25,7 +25,7 @@ describe("POST /devices: spec/devices#register", () => {
     const answer = await register({ uniqueId: "a phone" });
     const { accessToken } = answer.body.result;
     assertResult(answer, 201, { accessToken, accessTokenExpires: `/Date(${test.now() + 90 * dayMs})/` });
-    // No %, blank or quote: clients put tokens where those would break (spec/transport#absolute-urls).
+    // No %, space or quote, because clients put tokens into URLs and headers (spec/transport#absolute-urls).
     assert.match(accessToken, /^[\w.-]+$/);
   });
 
@@ -108,7 +108,7 @@ describe("POST /devices: spec/devices#register-again", () => {
     }
   });
 
-  it("reads a uniqueId that is a number as its decimal text", async () => {
+  it("reads a numeric uniqueId as its decimal string", async () => {
     await register({ uniqueId: 1234567890123456789n.toString() });
     const { appid, appkey } = test.application;
     const body = `{"appid":"${appid}","appkey":"${appkey}","platform":"test","uniqueId":1234567890123456789}`;
@@ -116,7 +116,7 @@ describe("POST /devices: spec/devices#register-again", () => {
     assert.equal((await devicesWith("1234567890123456789")).length, 1);
   });
 
-  it("gives concurrent registrations with equal, different and no uniqueIds the tokens of their own devices", async () => {
+  it("gives concurrent registrations with equal, different and no uniqueIds tokens of the right devices", async () => {
     const uniqueIds = Array.from({ length: 60 }, (_, index) => (index % 3 === 0 ? undefined : `mixed ${index % 10}`));
     const tokens = await Promise.all(uniqueIds.map((uniqueId) => register({ uniqueId, tag: `${uniqueId}` })));
     const ids = new Map<string, string>();
@@ -154,7 +154,7 @@ describe("POST /devices: spec/devices#register-again", () => {
     assert.equal(new Set(devices.map(({ id }) => id)).size, 2);
   });
 
-  it("creates a device at every registration without a uniqueId, with null or with the empty text", async () => {
+  it("creates a device at every registration whose uniqueId is absent, null or an empty string", async () => {
     const other = await test.createApplication();
     for (const body of [{}, { uniqueId: null }, { uniqueId: "" }]) await register({ ...other, ...body });
     const devices = await test.app.database.reads
@@ -220,7 +220,7 @@ describe("POST /devices: spec/devices#registration-errors", () => {
     }
   });
 
-  it("answers 400 ParameterOutOfRange for a text of more than 256 characters", async () => {
+  it("answers 400 ParameterOutOfRange for a string of more than 256 characters", async () => {
     for (const name of ["platform", "uniqueId"]) {
       assert.equal((await register({ [name]: "𝒳".repeat(256) })).status, 201);
       const answer = await register({ [name]: "x".repeat(257) });
