@@ -1,11 +1,11 @@
 import { loadSecrets } from "../config/server-secret.ts";
 import { type FactName, putFact } from "../db/deployment-facts.ts";
-import { turnOfDeployment } from "../deployment/joining.ts";
+import { deploymentLock } from "../deployment/joining.ts";
 import { createSecretRing } from "../lib/secret-ring.ts";
 import { type Command, createClockAndIds, recordCommand, UsageError, withDatabase } from "./command.ts";
 
 export const commands = {
-  /** Records what the checks of a start and of maintenance would refuse. */
+  /** Records settings that a start would refuse, and a clock that maintenance would refuse. */
   accept: (config, { "new-secret": isNewSecret = false, "new-region": isNewRegion = false, clock: isClock = false }) =>
     withDatabase(config, async (database) => {
       const accepted: { readonly fact: FactName; readonly value: string; readonly text: string }[] = [];
@@ -26,7 +26,7 @@ export const commands = {
       }
       if (accepted.length === 0) throw new UsageError("accept needs --new-secret, --new-region or --clock");
       await database.write(async ({ queries }) => {
-        for (const statement of database.dialect.takeTurns(turnOfDeployment)) await statement.execute(queries);
+        for (const statement of database.dialect.takeTurns(deploymentLock)) await statement.execute(queries);
         for (const { fact, value } of accepted) await putFact(fact, value, queries);
         const details = Object.fromEntries(accepted.map(({ fact }) => [fact, true]));
         await recordCommand({ action: "acceptSettings", details }, queries);

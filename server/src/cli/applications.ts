@@ -25,7 +25,7 @@ import { type Command, requireId, UsageError } from "./command.ts";
 import { asOperator, operationCommand, showDate } from "./operator.ts";
 import type { CommandResult } from "./output.ts";
 
-/** The commands about existing applications. */
+/** The commands for existing applications. */
 export const commands = {
   "apps configure": (config, _values, [given, file]) =>
     asOperator(config, async ({ perform }) => {
@@ -38,8 +38,8 @@ export const commands = {
       const settings = parseApplicationSettings(shown);
       const providers = Object.keys(settings.oidc);
       const { metricsDays, crashReportsDays } = retentionOf(settings);
-      const kept = `metrics ${metricsDays} days, crash reports ${crashReportsDays} days`;
-      const lines = [`configured ${appid}`, `oidc  ${providers.join(", ") || "none"}`, `kept  ${kept}`];
+      const retention = `metrics ${metricsDays} days, crash reports ${crashReportsDays} days`;
+      const lines = [`configured ${appid}`, `oidc  ${providers.join(", ") || "none"}`, `kept  ${retention}`];
       return { json: JSON.parse(shown), text: lines.join("\n") };
     }),
 
@@ -161,7 +161,7 @@ function readKey(command: string) {
   };
 }
 
-/** Reads a shared secret that the clients already have. */
+/** Reads an existing shared secret from a file. */
 function readSecret(file: string): string {
   const secret = readFileSync(file, "utf8").trim();
   const characters = [...secret].length;

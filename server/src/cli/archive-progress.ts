@@ -3,7 +3,7 @@ import type { ArchiveProgress } from "../archives/archive.ts";
 import { readArchiveFile } from "../archives/archive-file.ts";
 import { formatCount, formatMebibytes, type Progress } from "./progress.ts";
 
-/** Reports how much of an archive has been written: rows against an estimate, then the bytes of files. */
+/** Reports the progress of writing an archive: rows compared with an estimate, then bytes of files. */
 export function reportArchive(progress: Progress): (written: ArchiveProgress) => void {
   return ({ rows, rowsTotal, files, filesTotal, bytes }) => {
     if (filesTotal === undefined) {
@@ -17,14 +17,14 @@ export function reportArchive(progress: Progress): (written: ArchiveProgress) =>
   };
 }
 
-/** Reads an archive, and reports how much of it has been read. */
+/** Reads an archive, and reports the progress. */
 export async function* readWithProgress(path: string, name: string, progress: Progress): AsyncGenerator<Uint8Array> {
   const found = statSync(path);
   const total = found.isFile() ? found.size : undefined;
   yield* reportBytes(readArchiveFile(path), { name, total }, progress);
 }
 
-/** Passes bytes on, and reports how many they are. */
+/** Passes bytes through, and reports their number. */
 export async function* reportBytes(
   source: AsyncIterable<Uint8Array>,
   { name, total, isEstimate = false }: { name: string; total?: number | undefined; isEstimate?: boolean },

@@ -58,7 +58,7 @@ export const commands = {
   restore: async (config, values, [given], notices) => {
     const { force = false, "other-secret": isOtherSecret = false, "keep-tokens": isKeepingTokens = false } = values;
     const file = requireArchive("restore", given);
-    // Restore checks the whole file before it deletes anything, and then reads it again.
+    // A restore verifies the complete file before it deletes anything, and then reads it again.
     if (!statSync(file).isFile())
       throw new PlainFailure(`${file} is not a regular file. restore reads it twice: save it as a file first.`);
     const passes = ["checked", "restored"];
@@ -136,7 +136,7 @@ export const commands = {
   },
 } satisfies Readonly<Record<string, Command>>;
 
-/** Asks the main region whether the application is already in another region. @throws UsageError, ApiError */
+/** Requires that the main region records no other region for the application. @throws UsageError, ApiError */
 async function requireKnownHere(appid: string, config: Config): Promise<void> {
   if (config.regions.size === 0 || config.region === mainRegion) return;
   const known = await withCalls(config, (calls) => calls.call(mainRegion, "findRegion", { appid }));
@@ -144,17 +144,17 @@ async function requireKnownHere(appid: string, config: Config): Promise<void> {
   throw new UsageError(`${appid} lives in the region ${String(known)}: delete it there before you import it here`);
 }
 
-/** Lowers the priority of this process, so that requests of a running server come first. */
+/** Lowers the priority of this process below that of a running server. */
 function lowerPriority(): Throttle {
   lowerThreadPriorities();
   return new Throttle();
 }
 
 /**
- * Records the backup in the audit log if possible: a backup also works on an older schema, before its migration, and
+ * Records the backup in the audit log if possible. A backup must also work on an older schema, before its migration, and
  * with a full disk.
  *
- * @returns the fingerprint of the deployment's secret, if it is known; undefined for an older schema
+ * @returns the fingerprint of the deployment's secret, if it is recorded; undefined for an older schema
  */
 async function recordBackup(
   config: Config,
@@ -174,7 +174,7 @@ async function recordBackup(
   return { secret };
 }
 
-/** Records when the newest backup was finished, for operators who have to notice that there is none. */
+/** Records the time of the newest backup, so that operators can notice an outdated one. */
 async function recordFinishedBackup(backup: Backup, config: Config, { warn }: Notices): Promise<void> {
   const database = await openForCommand(config);
   try {
@@ -186,7 +186,7 @@ async function recordFinishedBackup(backup: Backup, config: Config, { warn }: No
   }
 }
 
-/** Fails when the archive is missing bytes of files. */
+/** Describes a written archive; a failure if it lacks bytes of files. */
 function describeWritten(file: string, end: ArchiveEnd): CommandResult {
   const result = { json: { file, ...end }, text: `wrote ${file}: ${summary(end)}` };
   const { lost, damaged } = end.missing;

@@ -12,5 +12,5 @@ const { stdout, stderr } = process;
 const readConfig = (values: Values) =>
   values.throwaway ? throwawayConfig(process.env, values) : loadConfig(process.env, loadEnvironmentFile());
 const exitCode = await runCli(process.argv.slice(2), { stdout, stderr, readConfig });
-// `serve` keeps running, and sets its own exit code later.
+// `serve` continues to run, and sets its exit code later.
 if (exitCode !== 0) process.exitCode = exitCode;

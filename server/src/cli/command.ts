@@ -10,10 +10,10 @@ import type { IdKind } from "../lib/kinds.ts";
 import type { CommandResult, Notices } from "./output.ts";
 
 /**
- * A command of `cli.commands.ts`.
+ * A command of `run.ts`.
  *
  * @param rest the words after its name
- * @returns undefined when the command keeps running, as `serve` does
+ * @returns undefined if the command continues to run, as `serve` does
  */
 export type Command = (
   config: Config,
@@ -43,11 +43,11 @@ export interface Values {
   readonly clock?: boolean;
 }
 
-/** A mistake in the command line; printed without a stack. */
+/** A mistake in the command line, which is printed without a stack. */
 export class UsageError extends Error {}
 
-/** The ids that commands take, as their usage names them. */
-const wordsOfIds = {
+/** The placeholders of ids in usage texts. */
+const idPlaceholders = {
   App: "an APPID",
   ApplicationKey: "a KEYID",
   Device: "a DEVICEID",
@@ -56,8 +56,8 @@ const wordsOfIds = {
 } as const satisfies Partial<Record<IdKind, string>>;
 
 /** @throws UsageError */
-export function requireId(command: string, kind: keyof typeof wordsOfIds, given: string | undefined): string {
-  const word = wordsOfIds[kind];
+export function requireId(command: string, kind: keyof typeof idPlaceholders, given: string | undefined): string {
+  const word = idPlaceholders[kind];
   if (given === undefined) throw new UsageError(`${command} needs ${word}`);
   if (kindOfId(given) !== kind) throw new UsageError(`"${given}" is not ${word}, which is ${describeIds(kind)}`);
   return given;
@@ -72,14 +72,14 @@ export function openForCommand(config: Config): Promise<Database> {
   });
 }
 
-/** Opens the database, migrates its schema, runs the command and closes. Safe while a server is running. */
+/** Opens the database, migrates its schema, runs `run`, and closes it. Safe while a server is running. */
 export async function withDatabase<T>(config: Config, run: (database: Database) => Promise<T>): Promise<T> {
   const database = await openForCommand(config);
   try {
     await migrate(database);
     return await run(database);
   } finally {
-    // The command is committed, and its result may contain a password that is shown only once.
+    // Ignored, because the command is committed, and its result may contain a password that is shown only once.
     await database.close().catch(() => {});
   }
 }
@@ -90,7 +90,7 @@ export function createClockAndIds() {
   return { clock, ids: createIdGenerator(() => clock.now()) };
 }
 
-/** Records a command that is no operation in the audit log, in the transaction of its change. */
+/** Records a command that runs no operation in the audit log, in the transaction of its change. */
 export async function recordCommand(event: Omit<AuditEvent, "actor">, queries: Queries): Promise<void> {
   const { clock, ids } = createClockAndIds();
   await insertAuditRows([newAuditRow({ ...event, ...atTerminal }, clock.now(), ids)], queries);

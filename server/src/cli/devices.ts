@@ -2,7 +2,7 @@ import { endTokensOfDevice } from "../devices/devices.operator.routes.ts";
 import { type Command, requireId } from "./command.ts";
 import { operationCommand } from "./operator.ts";
 
-/** The commands about the devices of an application. */
+/** The commands for the devices of an application. */
 export const commands = {
   "devices revoke": operationCommand(endTokensOfDevice, readDevice, (id) => ({
     json: { id, revoked: true },

@@ -3,7 +3,7 @@ import { migrate } from "../db/migrate.ts";
 import { openDatabase } from "../db/open.ts";
 import { type Command, UsageError } from "./command.ts";
 
-/** A table is copied to its new places in one transaction. */
+/** The statement timeout, because one statement moves a complete table to its shards. */
 const timeoutMs = 3_600_000;
 
 export const commands = {

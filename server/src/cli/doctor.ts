@@ -23,7 +23,7 @@ import { type Command, openForCommand } from "./command.ts";
 /** The result of one check. */
 interface Finding {
   readonly state: "ok" | "warn" | "fail";
-  /** The observation, and what to do about it. */
+  /** The observation, and the action to take. */
   readonly text: string;
 }
 
@@ -36,7 +36,7 @@ const dayMs = 86_400_000;
 const backupDaysOld = 7;
 const freeBytesLow = 1_073_741_824;
 const freeBytesMin = 67_108_864;
-/** The processes of one database check token expiry by their own clocks. */
+/** Processes check the expiry of tokens with their own clocks, so those must agree with the database's. */
 const clockMsMax = 2_000;
 
 const checks: Readonly<Record<string, (config: Config) => Promise<Finding>>> = {
@@ -79,7 +79,7 @@ export const commands = {
   },
 } satisfies Readonly<Record<string, Command>>;
 
-/** Connects and compares clocks; does not create a missing database. */
+/** Connects to the database and compares clocks. Does not create a missing database. */
 async function checkDatabase(config: Config): Promise<Finding> {
   const isFile = config.databaseUrl.startsWith("file:");
   if (isFile && !existsSync(fileURLToPath(config.databaseUrl)))
@@ -111,7 +111,7 @@ async function checkDatabase(config: Config): Promise<Finding> {
   }
 }
 
-/** Compares the settings with those that the deployment has recorded; creates neither a database nor a secret. */
+/** Compares the settings with the recorded ones. Creates neither a database nor a secret. */
 async function checkDeployment(config: Config): Promise<Finding> {
   const none = ok("the first start will record the secret and the region");
   return askDatabase(config, none, async (database) => {
@@ -122,7 +122,7 @@ async function checkDeployment(config: Config): Promise<Finding> {
   });
 }
 
-/** Other programs may make backups, so there may be none. */
+/** Warns about an old backup, but not about a missing one, because another program may make backups. */
 async function checkBackup(config: Config): Promise<Finding> {
   const none = ok("`rollcall backup` has made no backup of this deployment");
   return askDatabase(config, none, async (database) => {
@@ -134,7 +134,7 @@ async function checkBackup(config: Config): Promise<Finding> {
   });
 }
 
-/** @param none the finding if there is no database yet, which this must not create */
+/** Queries the database without creating it. @param none the finding without a database */
 async function askDatabase(
   config: Config,
   none: Finding,

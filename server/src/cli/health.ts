@@ -6,11 +6,11 @@ import type { Command } from "./command.ts";
 
 const timeoutMs = 5_000;
 
-/** Asks the server on this machine whether it is ready; for process managers and containers. */
+/** Checks the readiness of the server on this machine, for process managers and containers. */
 export const commands = {
   async health({ host, port, tls }) {
     const get = tls === undefined ? getClear : getSecure;
-    // The certificate is for the public host name, and the request carries no secrets.
+    // The certificate names the public host, and the request contains no secrets.
     const asked = get({
       host: anyAddress[host] ?? host,
       port,

@@ -23,11 +23,11 @@ import { createCommandServices, log } from "./services.ts";
 interface CommandCall {
   readonly path?: Readonly<Record<string, string>>;
   readonly parameters?: Readonly<Record<string, unknown>>;
-  /** The texts for refusals that are mistakes in the command line. */
+  /** The messages for refusals that are mistakes in the command line. */
   readonly refusals?: Partial<Record<ErrorCondition, string>>;
 }
 
-/** The subject of a command: the path of its operations, and the message when it does not exist. */
+/** The subject of a command, with the path and the messages of its operation. */
 export interface Subject extends CommandCall {
   readonly id: string;
 }
@@ -44,17 +44,17 @@ export function asOperator<T>(
     try {
       return await run(createOperator(services, config.pageItemsMax));
     } finally {
-      await services.audit.close().catch(() => {}); // holds refusals; changes are committed with their entries
+      await services.audit.close().catch(() => {}); // it only writes refusals; a change is committed with its entry
     }
   });
 }
 
 /**
- * A command that runs one operation on its subject.
+ * Creates a command that runs one operation on its subject.
  *
  * @param readSubject reads the words after the command's name
- * @param present the result of the command
- * @param warning makes --yes necessary
+ * @param present creates the result of the command
+ * @param warning printed without --yes, which is required then
  */
 export function operationCommand<Result>(
   operation: CommandOperation<Result>,
@@ -70,15 +70,15 @@ export function operationCommand<Result>(
     });
 }
 
-/** Runs operations of operators in this process, with the same validation and the same audit log as over HTTP. */
+/** Runs operators' operations in this process, with the same validation and audit log as over HTTP. */
 function createOperator(services: CommandServices, pageSize: number) {
   const runOnce: RunOnce = (_caller, _key, _fingerprint, work) => work(); // a command has no idempotency key
   const findLocation = createLocationFinder(services);
   const context = { findLocation, runOnce, rateLimits: unlimited, actionLog: createActionLog(services), log };
 
   async function answer(route: Route, { path = {}, parameters = {}, refusals = {} }: CommandCall): Promise<Reply> {
-    const notOverNetwork = { requestId: "", authorization: undefined, address: "", idempotencyKey: undefined };
-    const call = { ...notOverNetwork, path, readParameters: () => Object.entries(parameters) };
+    const withoutNetwork = { requestId: "", authorization: undefined, address: "", idempotencyKey: undefined };
+    const call = { ...withoutNetwork, path, readParameters: () => Object.entries(parameters) };
     const reply = await bindOperation(route, context).perform(call, systemOperator);
     if (reply.failure === undefined) return reply;
     throw await explainRefusal(reply.failure, path["appid"], refusals, services.database.reads);
@@ -89,7 +89,7 @@ function createOperator(services: CommandServices, pageSize: number) {
     const results: Result[] = [];
     const route = operation(services, (result) => results.push(result));
     await answer(route, call);
-    const result = results.at(-1); // of the last run of its transaction
+    const result = results.at(-1); // of the last attempt, because a transaction may be retried
     if (result === undefined) throw new Error("the operation has no result");
     return result;
   }
@@ -101,7 +101,7 @@ function createOperator(services: CommandServices, pageSize: number) {
     return file;
   }
 
-  /** Returns the items of all pages of a listing, or the first of them. */
+  /** Returns the items of all pages of a listing, at most `itemsMax`. */
   async function list<Item>(
     operation: CommandOperation<PresentedPage<Item>>,
     call: CommandCall = {},
@@ -119,7 +119,7 @@ function createOperator(services: CommandServices, pageSize: number) {
   return { services, perform, performArchive, list };
 }
 
-/** The failure of an operation as a command reports it. */
+/** Converts the failure of an operation to the error of a command. */
 async function explainRefusal(
   failure: ApiError,
   appid: string | undefined,
@@ -138,7 +138,7 @@ async function explainRefusal(
   return reason === undefined ? failure : new UsageError(reason);
 }
 
-/** A date of a result, as commands print it. */
+/** Formats a date of a result for printing. */
 export function showDate(date: string | undefined): string {
   const parsed = parseDate(date);
   return "value" in parsed ? new Date(parsed.value).toISOString() : "";

@@ -6,10 +6,10 @@ import { changeOperator, createOperator, listOperators, removeOperator } from ".
 import { type Command, requireId, UsageError } from "./command.ts";
 import { asOperator, operationCommand, showDate } from "./operator.ts";
 
-/** The maximum number of audit log entries to print. */
+/** The maximum number of printed audit log entries. */
 const entriesMax = 1_000;
 
-/** The commands about operators and the audit log. */
+/** The commands for operators and the audit log. */
 export const commands = {
   "operators create": (config, { name, role = "viewer" }) =>
     asOperator(config, async ({ perform }) => {
@@ -78,7 +78,7 @@ export const commands = {
         ...(entry.count !== undefined && { count: entry.count, lastSeen: showDate(entry.lastSeen) }),
       }));
       const columns = ["at", "actor", "name", "action", "app", "target", "address", "requestId", "details"];
-      columns.push("count", "lastSeen"); // at the end, because scripts may read the other columns by position
+      columns.push("count", "lastSeen"); // last, because scripts may read the other columns by position
       const parsed = shown.map((entry) => ({ ...entry, details: JSON.parse(entry.details) }));
       const printed = shown.map((entry) => ({
         ...entry,

@@ -3,11 +3,11 @@ import { createProgress, noProgress, type OutputStream, type Progress } from "./
 
 /** The result of a command. Commands return it instead of printing, so that `--json` works for all of them. */
 export interface CommandResult {
-  /** What `--json` prints: an object, or an array for a list. */
+  /** The output of `--json`: an object, or an array for a list. */
   readonly json: object;
   /** The output for a person. */
   readonly text: string | Table;
-  /** Set when the command has a result but failed nevertheless: the exit code is 1. */
+  /** Set if the command has failed despite a result; the exit code is 1. */
   readonly failure?: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface CommandFailure {
   readonly usage?: string;
 }
 
-/** What a running command prints besides its result, on standard error. */
+/** The output of a running command to standard error. */
 export interface Notices {
   readonly progress: Progress;
   /** Prints a warning about work that continues. */
@@ -42,7 +42,7 @@ export interface OutputStreams {
   readonly stderr: OutputStream;
 }
 
-/** The result goes to standard output; progress, warnings and failures go to standard error. */
+/** Prints the result to standard output, and progress, warnings and failures to standard error. */
 export function createTextOutput({ stdout, stderr }: OutputStreams): Output {
   const progress = createProgress(stderr);
   return {
@@ -65,8 +65,8 @@ export function createTextOutput({ stdout, stderr }: OutputStreams): Output {
 }
 
 /**
- * Prints the result as one JSON document on standard output, and an error as one on standard error. Progress is not
- * printed; warnings become the document's member `warnings`, except for a list, which stays a bare array.
+ * Prints the result as one JSON document to standard output, and an error as one to standard error. Does not print progress.
+ * Warnings become the document's member `warnings`, except in a list, which is a bare array.
  */
 export function createJsonOutput({ stdout, stderr }: OutputStreams): Output {
   const warnings: string[] = [];
@@ -90,7 +90,7 @@ function describeUnexpected(reason: unknown): { message: string; stack?: string 
   return reason instanceof Error ? { message: reason.message, stack: inspect(reason) } : { message: inspect(reason) };
 }
 
-/** Aligned columns on a terminal; tab-separated when piped. */
+/** Aligns columns on a terminal, and separates them with tabs elsewhere. */
 function formatTable({ columns, rows }: Table, { isTTY = false }: OutputStream): string {
   const lines = [columns, ...rows.map((row) => columns.map((name) => row[name] ?? ""))];
   if (!isTTY) return lines.map((cells) => cells.join("\t")).join("\n");

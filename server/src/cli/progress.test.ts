@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { reportArchive, reportBytes } from "./archive-progress.ts";
 import { createProgress, type Step } from "./progress.ts";
 
-/** A stream that records its output, with a clock that the test advances. */
+/** A stream that records its output, and a clock that the test advances. */
 function createStream(isTTY: boolean, columns = 80) {
   const state = { text: "", at: 0 };
   const write = (text: string) => {
@@ -18,7 +18,7 @@ function createStream(isTTY: boolean, columns = 80) {
 const erase = "\r\u001b[K";
 
 describe("progress on a terminal", () => {
-  it("updates one line in place, at most four times a second, and removes it", () => {
+  it("updates one line in place, at most four times a second, and finally removes it", () => {
     const { state, progress, rowsDone } = createStream(true);
     for (let done = 0; done <= 100; done += 1) {
       rowsDone(done);
@@ -39,7 +39,7 @@ describe("progress on a terminal", () => {
     assert.equal(state.text, erase);
   });
 
-  it("shows a new step at once, and truncates a line that would wrap", () => {
+  it("shows a new step immediately, and truncates a line that would wrap", () => {
     const { state, progress, rowsDone } = createStream(true, 11);
     rowsDone(1);
     progress.report({ name: "files", done: 1, detail: "1 of 20 files" });
@@ -48,7 +48,7 @@ describe("progress on a terminal", () => {
 });
 
 describe("progress in a log", () => {
-  it("prints a line every ten seconds, and none for short work", () => {
+  it("prints a line every ten seconds, and no line for short work", () => {
     const { state, progress, rowsDone } = createStream(false);
     rowsDone(1);
     state.at = 9_999;
@@ -70,13 +70,13 @@ describe("a step of a command", () => {
     return state.text.slice(erase.length);
   }
 
-  it("has a percentage if the total is known, and never shows 100 % of an estimate", () => {
+  it("has a percentage if it has a total, and never shows 100 % of an estimate", () => {
     assert.equal(shown({ done: 199, total: 200 }), "n: 99 % (d)");
     assert.equal(shown({ done: 200, total: 200 }), "n: 100 % (d)");
     assert.equal(shown({ done: 200, total: 200, isEstimate: true }), "n: about 99 % (d)");
   });
 
-  it("has only counts if the total is unknown or was too small", () => {
+  it("has only counts if it has no total or too small a total", () => {
     for (const total of [undefined, 0, 199]) assert.equal(shown({ done: 200, total, isEstimate: true }), "n: d");
   });
 });
@@ -87,7 +87,7 @@ describe("the progress of an archive", () => {
     return { steps, progress: { report: (step: Step) => void steps.push(step), clear() {} } };
   }
 
-  it("counts rows against the estimate, then bytes of files, while writing", () => {
+  it("compares rows with the estimate, then bytes of files, while writing", () => {
     const { steps, progress } = record();
     const report = reportArchive(progress);
     report({ rows: 1_234, rowsTotal: 5_000, files: 0, bytes: 0 });
@@ -99,7 +99,7 @@ describe("the progress of an archive", () => {
     ]);
   });
 
-  it("counts bytes against the size of the archive while reading", async () => {
+  it("compares bytes with the size of the archive while reading", async () => {
     const { steps, progress } = record();
     const chunks = [Buffer.alloc(524_288), Buffer.alloc(524_288)];
     const read: Uint8Array[] = [];

@@ -1,4 +1,4 @@
-/** Standard output or standard error; tests pass others. */
+/** Standard output or standard error; replaced in tests. */
 export interface OutputStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -10,28 +10,28 @@ export interface Step {
   /** Names the step: "rows", "files". */
   readonly name: string;
   readonly done: number;
-  /** In the unit of `done`; when undefined, only the detail is shown. */
+  /** In the unit of `done`. Without a total, only the detail is shown. */
   readonly total?: number | undefined;
-  /** The total is an estimate: 100 % is never shown, and no percentage once `done` exceeds the total. */
+  /** For an estimated total, 100 % is never shown, and no percentage after `done` exceeds the total. */
   readonly isEstimate?: boolean;
   /** Counts with their unit: "1,200 rows". */
   readonly detail: string;
 }
 
-/** Reports the steps of long work to a person. */
+/** Displays the steps of long work. */
 export interface Progress {
-  /** May be called at any rate: few calls are printed. */
+  /** May be called at any rate, because output is throttled. */
   report(step: Step): void;
   /** Removes the progress line from a terminal, before other output. */
   clear(): void;
 }
 
-/** Faster updates are unreadable. */
+/** Faster updates would be unreadable. */
 const terminalIntervalMs = 250;
-/** Log files and cron mails keep every line, so short work prints none. */
+/** Short work prints no line, because log files and cron mails store each of them. */
 const logIntervalMs = 10_000;
 
-/** Updates one line in place on a terminal, and writes a line every ten seconds elsewhere. */
+/** Updates one line in place on a terminal; elsewhere writes a line every ten seconds. */
 export function createProgress(stream: OutputStream, now: () => number = () => performance.now()): Progress {
   const isTerminal = stream.isTTY === true;
   const intervalMs = isTerminal ? terminalIntervalMs : logIntervalMs;
@@ -56,7 +56,7 @@ export function createProgress(stream: OutputStream, now: () => number = () => p
   };
 }
 
-/** Reports nothing, for `--json`. */
+/** Displays nothing, for `--json`. */
 export const noProgress: Progress = { report() {}, clear() {} };
 
 function describeStep({ name, done, total, isEstimate = false, detail }: Step): string {

@@ -162,7 +162,7 @@ export const commands = {
     }),
 } satisfies Readonly<Record<string, Command>>;
 
-/** Deletes what no operation shows: an application whose import or deletion has not finished, or a remote one. */
+/** Deletes an application that no operation can read: one with an unfinished import or deletion, or a remote one. */
 function deleteUnfinished(appid: string, isRemote: boolean, { database, clock }: CommandServices): Promise<void> {
   return database.write(async ({ queries }) => {
     await lockApplication(database.dialect, appid, queries); // serializes with a move
@@ -173,8 +173,8 @@ function deleteUnfinished(appid: string, isRemote: boolean, { database, clock }:
 }
 
 /**
- * Creates an application in another region. Id and key are generated here, and the region is recorded before the call,
- * so that the application can be deleted even if the reply is lost.
+ * Creates an application in another region. Generates id and key and records the region before the call, so that the
+ * application can be deleted even if the response is lost.
  */
 async function createRemotely(
   name: string,
@@ -209,7 +209,7 @@ async function createRemotely(
   return application;
 }
 
-/** Whether the other region has certainly not created the application: it refused, or it was never reached. */
+/** Whether the other region cannot have created the application, because it refused or was never reached. */
 function isCertainlyNotCreated(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false;
   const { code } = fieldsOf(error.cause); // a system error code
@@ -218,7 +218,7 @@ function isCertainlyNotCreated(error: unknown): boolean {
 
 async function deleteRemote(appid: string, region: string, config: Config, database: Database): Promise<void> {
   requireRegion(config, region);
-  // Outside of the main region, the entry only says where the application has moved; the other region owns it.
+  // Outside of the main region, the entry is only a forwarding address; the other region owns the application.
   requireMain(config, `${appid} lives in the region ${region}: apps delete`);
   await withCalls(config, (calls) => calls.call(region, "deleteApplication", { appid }));
   await database.write(({ queries }) => deleteApplicationRegion(appid, queries));
@@ -235,7 +235,7 @@ function requireRegion({ regions }: Config, region: string): void {
   if (!regions.has(region)) throw new UsageError(`REGIONS names no region ${region}`);
 }
 
-/** Opens calls to other regions for the duration of the work. */
+/** Opens connections to other regions for the duration of `work`. */
 export async function withCalls<T>(config: Config, work: (calls: RegionCalls) => Promise<T>): Promise<T> {
   const calls = createRegionCalls(config, { clock: createClockAndIds().clock, log });
   try {

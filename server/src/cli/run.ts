@@ -8,9 +8,9 @@ import { ApplicationSettingsError } from "../tenancy/application-settings.ts";
 import { type Command, UsageError, type Values } from "./command.ts";
 import { createJsonOutput, createTextOutput, type Output, type OutputStreams } from "./output.ts";
 
-/** How to call a command and what it does. */
+/** The usage of a command. */
 interface CommandUsage {
-  /** Begins with the command's name. */
+  /** Starts with the name of the command. */
   readonly synopsis: string;
   readonly description: string;
 }
@@ -83,7 +83,7 @@ rollcall help [<command>] prints this text or the usage of a command; rollcall -
 ${jsonHint}Settings come from the environment and from the file .env: see .env.example.
 `;
 
-/** The usage of one command or group, or of all commands. */
+/** Lists the usage of one command or group, or of all commands. */
 function describeUsage(command: string | undefined): readonly CommandUsage[] {
   return command === undefined ? entries : entries.filter(({ synopsis }) => `${synopsis} `.startsWith(`${command} `));
 }
@@ -94,14 +94,14 @@ function usageOf(command: string): string {
   return own.length === 0 ? usage : `${head}${own.map(formatEntry).join("")}`;
 }
 
-/** What a command takes after its name: so many words, then options. */
-interface Taken {
+/** The accepted arguments of a command: a number of words, and options. */
+interface AcceptedArguments {
   readonly wordsMax: number;
   readonly options: ReadonlySet<string>;
 }
 
-/** What the synopses of a command say. */
-function takenBy(command: string): Taken {
+/** Derives the accepted arguments from the synopses of a command. */
+function readSynopses(command: string): AcceptedArguments {
   const tails = describeUsage(command).map(({ synopsis }) => synopsis.slice(command.length).split(/[ [\]]+/));
   const isOption = (word: string) => word.startsWith("--");
   const counts = tails.map((words) => [...words.filter(Boolean), "--"].findIndex(isOption));
@@ -109,7 +109,7 @@ function takenBy(command: string): Taken {
   return { wordsMax: Math.max(...counts), options: new Set(names.map((name) => name.slice("--".length))) };
 }
 
-/** The message for an unknown command: lists the group that it names, or commands with similar names. */
+/** Explains an unknown command by the commands of its group, or by commands with similar names. */
 function explainUnknown(
   given: string,
   commands: readonly string[],
@@ -148,7 +148,7 @@ function wrap(text: string): string[] {
 
 type Commands<Name extends string = string> = Readonly<Record<Name, Command>>;
 
-/** All commands, by name. A command loads its module when it runs, so that it does not wait for those of the others. */
+/** All commands by name. A command loads its module when it runs, which makes the start of the others faster. */
 export const commands: Commands = {
   async serve(config, { json = false, throwaway = false, resume }) {
     const { start } = await import("../app/start.ts");
@@ -197,7 +197,7 @@ export const commands: Commands = {
   ...from(() => import("./devices.ts"), ["devices revoke"]),
 };
 
-/** Some of the commands of a module; the compiler checks that it has them. */
+/** Creates lazily loaded commands; the compiler checks that the module has them. */
 function from<Name extends string>(
   load: () => Promise<{ readonly commands: Commands<Name> }>,
   names: readonly Name[],
@@ -234,17 +234,17 @@ const options = {
 
 /** The streams and settings of a command line. */
 export interface CliEnvironment extends OutputStreams {
-  /** Reads the settings; called only when a command runs, not for a help text. */
+  /** Reads the settings; not called for a help text. */
   readConfig(values: Values): Config;
 }
 
 /**
- * Runs one `rollcall` command line and prints its result or failure.
+ * Runs a `rollcall` command line, and prints its result or failure.
  *
  * @returns the exit code: 0 on success, 1 for a failure, 2 for a usage error
  */
 export async function runCli(args: readonly string[], { readConfig, ...streams }: CliEnvironment): Promise<number> {
-  // Checked before parsing, so that an unknown option is reported as JSON, too.
+  // Checked before parsing, so that an unknown option is also reported as JSON.
   const output = args.includes("--json") ? createJsonOutput(streams) : createTextOutput(streams);
   let config: Config | undefined;
   let commandName = findCommand(args.filter((word) => !word.startsWith("-")));
@@ -265,7 +265,7 @@ export async function runCli(args: readonly string[], { readConfig, ...streams }
     const command = commandName === undefined ? undefined : commands[commandName];
     if (commandName === undefined || command === undefined) return printUnknown(words, output);
     const given = words.slice(commandName.split(" ").length);
-    refuseSurplus(commandName, given, values);
+    refuseUnexpected(commandName, given, values);
     if (values.resume !== undefined && !values.throwaway) throw new UsageError("--resume needs --throwaway");
     config = readConfig(values);
     const result = await command(config, values, given, output);
@@ -289,16 +289,16 @@ export async function runCli(args: readonly string[], { readConfig, ...streams }
   }
 }
 
-/** A word or an option that a command does not take may be the one that matters. @throws UsageError */
-function refuseSurplus(command: string, words: readonly string[], values: Values): void {
-  const taken = takenBy(command);
-  const word = words[taken.wordsMax];
+/** Refuses unexpected words and options instead of ignoring them. @throws UsageError */
+function refuseUnexpected(command: string, words: readonly string[], values: Values): void {
+  const accepted = readSynopses(command);
+  const word = words[accepted.wordsMax];
   if (word !== undefined) throw new UsageError(`"${word}" is a word too many for ${command}`);
-  const option = Object.keys(values).find((name) => name !== "json" && !taken.options.has(name));
+  const option = Object.keys(values).find((name) => name !== "json" && !accepted.options.has(name));
   if (option !== undefined) throw new UsageError(`${command} has no option --${option}`);
 }
 
-/** The longest sequence of leading words that is a command. */
+/** Finds the longest command name at the start of the words. */
 function findCommand(words: readonly string[]): string | undefined {
   return [3, 2, 1].map((count) => words.slice(0, count).join(" ")).find((each) => Object.hasOwn(commands, each));
 }

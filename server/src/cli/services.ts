@@ -20,12 +20,12 @@ import { openByteStore } from "../storage/open.ts";
 import { createPolicies } from "../tenancy/policies.ts";
 import { createSettingsSealer } from "../tenancy/sealed-settings.ts";
 
-/** Commands report failures themselves. */
+/** A silent log, because commands print failures themselves. */
 export const log = createLog("silent", { write() {} });
 
 /**
- * Creates the services of a command. Most commands need the database alone, so the secrets are loaded, and the store of
- * files is opened, at their first use: both may create a file or a folder.
+ * Creates the services of a command. The secrets and the file store are opened at their first use, because both may create a
+ * file or a folder, and most commands need only the database.
  */
 export async function createCommandServices(config: Config, database: Database): Promise<CommandServices> {
   const recordedSecret = await findRecordedSecret(database);
@@ -45,7 +45,7 @@ export async function createCommandServices(config: Config, database: Database):
   const events = createEventRecorder({ database, clock, ids });
   return {
     audit: createAudit({ database, clock, ids, log }),
-    background: { run() {} }, // the command itself does the follow-up work, and reports its progress
+    background: { run() {} }, // the command does the background work itself, and reports its progress
     bytes,
     clock,
     config,
@@ -53,9 +53,9 @@ export async function createCommandServices(config: Config, database: Database):
     events,
     ids,
     outgoing: createOutgoing(config, { lookUp: createLookUp() }),
-    paging: createPaging({ ...config, secrets: [newServerSecret()] }), // no page token leaves this process
+    paging: createPaging({ ...config, secrets: [newServerSecret()] }), // page tokens never leave this process
     passwords: createPasswords(config, database),
-    revocations: createRevocations({ invalidateTokenCache() {} }, events), // there is no cache; running servers poll the database
+    revocations: createRevocations({ invalidateTokenCache() {} }, events), // a command has no cache, and servers poll the database
     get policies() {
       return policies();
     },
@@ -68,7 +68,7 @@ export async function createCommandServices(config: Config, database: Database):
   };
 }
 
-/** @returns a function that creates the value at its first call, and returns it from then on */
+/** @returns a function that creates the value at its first call and caches it */
 function once<Value>(create: () => Value): () => Value {
   let created: { readonly value: Value } | undefined;
   return () => {

@@ -8,15 +8,15 @@ import { UsageError, type Values } from "./command.ts";
 const loopback = "127.0.0.1";
 
 /**
- * The settings of `serve --throwaway`: those of the environment, but not of `.env`, with a new folder, a free port and
- * the cheapest password hashes. With `--resume`, the folder and the port of a server that was killed.
+ * The settings of `serve --throwaway`: the environment without `.env`, a new folder, a free port and the cheapest password
+ * hashes. With `--resume`, the folder and the port of a killed server.
  *
- * @throws UsageError for a setting that would lead to data that must be kept
+ * @throws UsageError for a setting that refers to permanent data
  * @throws ConfigError
  */
 export function throwawayConfig(environment: Readonly<Record<string, string | undefined>>, { resume }: Values): Config {
-  const kept = ["DATA_DIR", "DATABASE_URL", "FILES_URL", "REGIONS"].find((name) => environment[name]?.trim());
-  if (kept !== undefined) throw new UsageError(`${kept} is set, and --throwaway keeps no data: unset it`);
+  const permanent = ["DATA_DIR", "DATABASE_URL", "FILES_URL", "REGIONS"].find((name) => environment[name]?.trim());
+  if (permanent !== undefined) throw new UsageError(`${permanent} is set, and --throwaway keeps no data: unset it`);
   const host = environment["HOST"]?.trim() || loopback;
   if (host !== loopback) throw new UsageError(`HOST is ${host}, and --throwaway listens at ${loopback} only: unset it`);
   return loadConfig({

@@ -8,7 +8,7 @@ import { reportBytes } from "./archive-progress.ts";
 import { type Command, requireId, UsageError } from "./command.ts";
 import { asOperator, operationCommand } from "./operator.ts";
 
-/** The commands about the users of an application. */
+/** The commands for the users of an application. */
 export const commands = {
   "users disable": operationCommand(disableUser, readUser("disable"), (id) => ({
     json: { id, isDisabled: true },
@@ -45,7 +45,7 @@ export const commands = {
       const exported = await performArchive(exportUser, call);
       const usage = await findUsage(call.path.appid, database.reads, userId);
       const files = { name: "exported", total: usage.bytes, isEstimate: true };
-      // The rename makes the export atomic: the file name never holds a partial export.
+      // The rename makes the export atomic: a partial export never has the requested name.
       const unfinished = `${file}.unfinished`;
       await rm(unfinished, { force: true });
       const target = await open(unfinished, "wx", 0o600); // only the owner may read personal data
