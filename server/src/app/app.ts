@@ -34,26 +34,26 @@ import { createRoutes } from "./operations.ts";
 /** The failures of one step of maintenance. */
 interface StepFailures {
   readonly step: string;
-  /** Empty for steps of the whole deployment; `other` beyond a number of applications. */
+  /** Empty for steps of the deployment; `other` beyond a number of applications. */
   readonly application: string;
   count: number;
 }
 
-/** Runs the steps of maintenance, so that a row of one application that makes a step fail stops nothing else. */
+/** Isolates the steps of maintenance, so that a failure in one application does not stop the others. */
 interface MaintenanceSteps {
   /**
-   * Logs and counts a failure, except that of a database which does not answer for the whole deployment, which ends the round.
+   * Runs a step, and logs and counts its failure. An unavailable database in a step of the deployment stops the round.
    *
-   * @param step a name that is known to the code
-   * @param applicationId empty for a step of the whole deployment
-   * @throws when the signal is aborted
+   * @param step a constant name
+   * @param applicationId empty for a step of the deployment
+   * @throws if the signal is aborted or the database is unavailable
    */
   run(step: string, applicationId: string, work: () => Promise<unknown>, signal?: AbortSignal): Promise<void>;
   failures(): Iterable<StepFailures>;
 }
 
 const countsMax = 1_000;
-/** Each step of an application logs its failures this often; all failures are counted. */
+/** The minimum time between two logged failures of a step of an application. All failures are counted. */
 const logEveryMs = 600_000;
 
 function createMaintenanceSteps(log: Pick<Log, "warn">): MaintenanceSteps {
@@ -77,8 +77,8 @@ function createMaintenanceSteps(log: Pick<Log, "warn">): MaintenanceSteps {
         await work();
       } catch (err) {
         signal?.throwIfAborted();
-        const isAway = err instanceof ApiError && err.condition === "ServiceUnavailable";
-        if (isAway && applicationId === "") throw err;
+        const isUnavailable = err instanceof ApiError && err.condition === "ServiceUnavailable";
+        if (isUnavailable && applicationId === "") throw err;
         const failures = find(step, applicationId);
         failures.count += 1;
         const now = performance.now();
@@ -94,25 +94,25 @@ function createMaintenanceSteps(log: Pick<Log, "warn">): MaintenanceSteps {
 /** A server that is ready to listen. */
 export interface App extends Omit<Services, "observer" | "isDraining"> {
   readonly transport: HttpServer;
-  /** The bytes that requests in flight hold in memory. */
+  /** The bytes of requests in flight in memory. */
   readonly bytesInFlight: Pick<ByteBudget, "heldBytes" | "heldBytesMax">;
   readonly routes: readonly Route[];
   readonly endpoints: readonly Endpoint[];
-  /** Undefined when no metrics consumer is configured. */
+  /** Undefined if no metrics endpoint is configured. */
   readonly insight: Insight | undefined;
   readonly secrets: OwnSecrets;
-  /** When this process last finished a round, in `Date.now()` milliseconds. */
+  /** When this process last completed a round, in `Date.now()` milliseconds. */
   readonly maintenance: { finishedAt: number | undefined; readonly steps: MaintenanceSteps };
   /**
-   * Refuses new requests, lets requests in flight finish for at most `graceMs`, and closes the database. Further calls
-   * wait for the same shutdown.
+   * Refuses new requests, waits at most `graceMs` for requests in flight, and closes the database. Further calls wait for the
+   * same shutdown.
    */
   close(graceMs: number): Promise<void>;
 }
 
-/** Wires up the whole server from its settings. Start reading here. */
+/** Builds the server from its settings. Start reading here. */
 export async function buildApp(config: Config, overrides: ServiceOverrides = {}): Promise<App> {
-  const certificate = config.tls && (await readCertificate(config.tls)); // first, because nothing has to be closed when it fails
+  const certificate = config.tls && (await readCertificate(config.tls)); // first, because nothing has to be closed if it fails
   const serverUrl = () => config.publicUrl ?? currentCall()?.root?.() ?? transport.networkUrl();
   const own = await createServices(config, serverUrl, overrides);
   const { log, clock, bytes, regions, routeTable, rateLimits, findLocation } = own;
@@ -213,13 +213,13 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
   };
 }
 
-/** Traces may be sent for at least this long, even when the shutdown has no grace period. */
+/** The minimum time for sending traces, even without a grace period. */
 const tracesGraceMsMin = 100;
 const backgroundGraceMsMin = 1_000;
 
 type DescribeOperation = (name: string) => ReturnType<typeof describeOperation>;
 
-/** Loads the metrics only when something reads them. */
+/** Loads the metrics only if they are configured. */
 async function openInsight(
   config: Config,
   sources: Omit<Parameters<typeof createInsight>[1], "version"> & Pick<Services, "peers">,
@@ -232,14 +232,14 @@ async function openInsight(
   );
 }
 
-/** Loads the tracing only when traces are sent. */
+/** Loads the tracing only if it is configured. */
 async function openTracing({ traces }: Config, log: Log, describeOperation: DescribeOperation) {
   if (traces === undefined) return undefined;
   const { openTraces } = await import("../monitoring/traces.ts");
   return openTraces(traces, { version: build, log, describeOperation });
 }
 
-/** The calls that this region answers for other regions. */
+/** The handlers of calls from other regions. */
 function regionHandlers(
   own: OwnServices,
   operations: readonly BoundOperation[],
@@ -260,7 +260,7 @@ function regionHandlers(
   };
 }
 
-/** The method and route of an operation, for the labels of metrics. */
+/** Finds the method and route of an operation, for the labels of metrics. */
 function describeOperation(name: string, routes: readonly Route[], endpoints: readonly Endpoint[]) {
   const operations = [...routes, ...endpoints.flatMap((endpoint) => endpoint.operations)];
   const found = operations.find(({ operation }) => operation === name);

@@ -71,8 +71,7 @@ import { createPeers } from "../workers/peers.ts";
 import { createUserExporters } from "./user-exporters.ts";
 
 /**
- * The dependencies that tests replace: the clock, the destination of the log and the DNS resolver. Never code of our
- * own.
+ * The dependencies that tests replace: the clock, the log and the DNS resolver. Tests never replace our own code.
  */
 export interface ServiceOverrides {
   readonly clock?: Clock;
@@ -83,7 +82,7 @@ export interface ServiceOverrides {
   readonly webhookBounds?: Partial<RunnerBounds>;
 }
 
-/** The services, with the parts that only the server itself uses. */
+/** All services, including some that only this folder uses. */
 export interface OwnServices extends Omit<Services, "observer" | "isDraining" | "ownReports"> {
   readonly secrets: OwnSecrets;
   readonly callers: Callers;
@@ -97,7 +96,7 @@ export interface OwnServices extends Omit<Services, "observer" | "isDraining" | 
 /**
  * Creates the services of a process from its settings, in dependency order.
  *
- * @param serverUrl the URL under which the client of the current call reaches the service, or any client
+ * @param serverUrl the URL at which the client of the current call reaches the service; outside of calls, a URL for any client
  */
 export async function createServices(
   config: Config,
@@ -232,10 +231,10 @@ export async function createServices(
 }
 
 /**
- * Loads the secrets. The file with them is created only for a new deployment. The fingerprints are compared when the
- * process joins the deployment, which waits for a database that cannot be reached.
+ * Loads the secrets. Creates their file only for a new deployment. The fingerprints are compared later, when the process
+ * joins the deployment, because that waits for an unreachable database.
  *
- * @throws PlainFailure if the file is missing beside an existing database
+ * @throws PlainFailure if the file is missing although the database exists
  */
 async function openSecretsOf(config: Config, database: Database): Promise<OwnSecrets> {
   if (config.secrets !== undefined || existsSync(secretFile(config.dataDir)))
@@ -248,7 +247,7 @@ async function openSecretsOf(config: Config, database: Database): Promise<OwnSec
   }
 }
 
-/** The services that identify callers, and that end their tokens. */
+/** The services that authenticate callers and revoke their tokens. */
 function createAuthentication(
   config: Config,
   services: Pick<
@@ -304,7 +303,7 @@ function createMetricServices(
   return { saltedHashes, compactor, keyLimits, metricBytes };
 }
 
-/** @param graceMs the time that background work may take to finish */
+/** @param graceMs the time limit for background work */
 export async function closeServices(services: OwnServices, graceMs: number): Promise<void> {
   const { storageHealth, regionCalls, background, pictures, tokenUses, audit, statistics, database, log } = services;
   await services.webhookRunner.stop(graceMs);

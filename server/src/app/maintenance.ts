@@ -41,22 +41,22 @@ import { maintainWebhooks } from "../webhooks/webhooks.maintenance.ts";
 import type { App } from "./app.ts";
 
 const intervalMs = 60_000;
-/** Rounds may start this much early, so that timer jitter does not make a lone process skip its next round. */
+/** A round may start this much early, so that timer jitter does not make a single process skip it. */
 const toleranceMs = 5_000;
 const leaseMs = 60_000;
 const usersPerRound = 1_000;
 const testCallersPerRound = 1_000;
-/** A file store that does not answer holds a step for up to a minute; shutdown must not wait for it. */
+/** The maximum wait of a shutdown, because an unreachable file store can block a step for a minute. */
 const stepMsMax = 1_000;
 const dayMs = 86_400_000;
-const unfinishedWritesMs = 86_400_000; // longer than an upload over a slow connection
+const unfinishedWritesMs = 86_400_000; // longer than the slowest upload
 const objectsPerRound = 1_000;
 
 /**
- * Deletes expired rows and erases what was deleted, every minute, in bounded steps. A lease selects one process per
- * database; if that process dies, another one continues a minute later.
+ * Deletes expired rows and erases deleted objects every minute, in bounded steps. A lease selects one process per
+ * database; after a crash of that process, another one continues a minute later.
  *
- * @param everyMs the interval at which this process tries to get the lease
+ * @param everyMs the interval at which this process tries to acquire the lease
  */
 export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Promise<void> } {
   const { database, clock, log, tokenUses } = app;
@@ -72,7 +72,7 @@ export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Prom
   async function runRound(startedAt: number): Promise<void> {
     const lost = new AbortController();
     const renewal = setInterval(() => {
-      // A failed renewal does not lose the lease, which is still valid for a while.
+      // A failed renewal is ignored, because the lease stays valid until the next one.
       acquireLease(clock.now(), clock.now() + leaseMs).then(
         (isOurs) => isOurs || lost.abort(),
         () => {},
@@ -87,7 +87,7 @@ export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Prom
       await clockGuard.finished(clock.now());
     } catch (err) {
       if (stopping.signal.aborted)
-        nextAt = clock.now(); // another process continues at once
+        nextAt = clock.now(); // another process continues immediately
       else log.warn({ err }, "maintenance failed, and continues in a minute");
     } finally {
       clearInterval(renewal);
@@ -101,7 +101,7 @@ export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Prom
     try {
       const now = clock.now();
       if (await acquireLease(now, now + leaseMs)) await runRound(now);
-      else await tokenUses.save(); // each process buffers its own token uses
+      else await tokenUses.save(); // because each process buffers its own token uses
     } catch (err) {
       if (!stopping.signal.aborted) log.warn({ err }, "maintenance could not start, and is retried in a minute");
     }
@@ -112,7 +112,7 @@ export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Prom
   timer.unref();
 
   return {
-    /** Resolves after the current step, or after `stepMsMax` if the step takes longer. */
+    /** Resolves after the current step, or after `stepMsMax`. */
     async stop() {
       clearInterval(timer);
       stopping.abort();
@@ -121,10 +121,10 @@ export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Prom
   };
 }
 
-/** Runs a step of an application, or of the whole deployment. */
+/** Runs a step of an application, or of the deployment if the id is empty. */
 type Run = (step: string, applicationId: string, work: () => Promise<unknown>) => Promise<void>;
 
-/** Runs one round of maintenance. A step that fails stops no other one. */
+/** Runs one round of maintenance. A failed step does not stop the others. */
 export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
   const run: Run = (step, applicationId, work) => app.maintenance.steps.run(step, applicationId, work, signal);
   await maintainDeployment(app, run, signal);
@@ -140,7 +140,7 @@ export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
   await run("cleanUpFiles", "", () => app.bytes.cleanUp(unfinishedWritesMs, signal));
 }
 
-/** Deletes what has expired in the tables of all applications. */
+/** Deletes expired rows of all applications. */
 async function maintainDeployment({ database, config, clock, tokenUses }: App, run: Run, signal?: AbortSignal) {
   const steps: Readonly<Record<string, () => Promise<unknown>>> = {
     saveTokenUses: () => tokenUses.save(),
@@ -158,7 +158,7 @@ async function maintainDeployment({ database, config, clock, tokenUses }: App, r
   for (const [step, work] of Object.entries(steps)) await run(step, "", work);
 }
 
-/** Continues erasures that the process which began them did not finish. */
+/** Continues erasures that another process has started and not finished. */
 async function continueErasures(app: App, run: Run, signal?: AbortSignal): Promise<void> {
   const { database, clock, fuzzing } = app;
   for (const ended of await listEndedTestCallers(clock.now(), testCallersPerRound, database.reads)) {
@@ -187,7 +187,7 @@ async function eraseApplication(
   signal?: AbortSignal,
 ): Promise<void> {
   const { database, clock } = app;
-  // Its file store may be unreachable.
+  // In one step, because the file store may be unreachable.
   await run("eraseApplication", appid, async () => {
     const isImported =
       importingUntil !== null && !(await database.write(({ queries }) => endLapsedImport(appid, clock.now(), queries)));
@@ -195,12 +195,12 @@ async function eraseApplication(
   });
 }
 
-/** Runs the steps of an application. If it has been deleted, or moved away, since the round listed it, none of them fails. */
+/** Runs the steps of an application. Failures are ignored if it was deleted or moved since the round listed it. */
 export async function maintainApplication(appid: string, app: App, run: Run, signal?: AbortSignal): Promise<void> {
   const { database, clock, compactor, policies, settingsSealer } = app;
   let loading: ReturnType<typeof loadGuardedSettings> | undefined;
   const loadSettings = () => {
-    loading ??= loadGuardedSettings(appid, database.reads); // once: a failure is that of each step that needs them
+    loading ??= loadGuardedSettings(appid, database.reads); // loaded once, so that a failure fails each step that needs the settings
     return loading;
   };
   const loadRetention = async () => retentionOf((await loadSettings()).settings);
@@ -251,14 +251,14 @@ async function finishMoves(app: App, run: Run, signal?: AbortSignal): Promise<vo
 
 type EndedTestCaller = Awaited<ReturnType<typeof listEndedTestCallers>>[number];
 
-/** Erases the device of a test caller, and deletes its user, who is erased like any other. */
+/** Erases the device of an expired test caller, and marks its user as deleted, who is then erased like any other. */
 async function endTestCaller(ended: EndedTestCaller, app: App, signal?: AbortSignal): Promise<void> {
   const { database, clock } = app;
   const { application_id, device_id, user_id } = ended;
   if (user_id !== null) {
     await database.write(async (transaction) => {
-      const isLeft = (await findUser(application_id, user_id, transaction.queries)) !== undefined;
-      if (isLeft) await updateUserDeleted(application_id, user_id, clock.now(), app, transaction);
+      const exists = (await findUser(application_id, user_id, transaction.queries)) !== undefined;
+      if (exists) await updateUserDeleted(application_id, user_id, clock.now(), app, transaction);
     });
   }
   await eraseTestDevice(application_id, device_id, database, signal);

@@ -26,29 +26,28 @@ import { type App, buildApp } from "./app.ts";
 import { startMaintenance } from "./maintenance.ts";
 import { beginThrowaway } from "./throwaway.ts";
 
-/** Work that would begin at once leaves the event loop to the first requests. */
+/** The delay of background work after the start, so that it does not compete with the first requests. */
 const firstRequestsMs = 200;
 
 export interface StartOptions {
   /**
-   * Prints the credentials of a first start as a line of JSON. Workers inherit the option with the supervisor's
-   * arguments.
+   * Prints the credentials of a first start as a line of JSON. Workers inherit the option from the supervisor's arguments.
    */
   readonly isJson?: boolean;
-  /** Serves until the program that started this one ends, too, and deletes the data then. */
+  /** Also stops when the parent program exits, and deletes the data on exit. */
   readonly isThrowaway?: boolean;
-  /** Whether the data are those of a throwaway server that was killed. */
+  /** Continues with the data of a killed throwaway server. */
   readonly isResumed?: boolean;
 }
 
-/** Serves until SIGTERM or SIGINT, then finishes the requests in flight. Resolves once the server listens. */
+/** Serves until SIGTERM or SIGINT, then finishes the requests in flight. Resolves when the server listens. */
 export async function serve(
   config: Config,
   { isJson = false, isThrowaway = false, isResumed = false }: StartOptions = {},
 ): Promise<void> {
-  // Before any file or table is created.
+  // Reserved before any file or table is created.
   const releasePorts = await reservePorts(ownPorts(config));
-  // The credentials must be the first line of standard output.
+  // Held back, because the credentials must be the first line of standard output.
   const isLogHeld = isJson || isThrowaway;
   const { log, release: releaseLog } = isLogHeld
     ? createHeldLog(config.logLevel)
@@ -68,7 +67,7 @@ export async function serve(
     await checkStore(config, app);
     const firstStart = throwaway === undefined ? ofDeployment() : ofThrowaway;
     const { demo, creatingOwner } = await migrateFirst(config, app, firstStart);
-    onStop(stopping.resolve); // from now on there may be requests in flight
+    onStop(stopping.resolve); // from here on there may be requests in flight
     await releasePorts();
     const listening = transport.listen(config.host, config.port);
     listening.catch(() => {}); // thrown below
@@ -96,9 +95,9 @@ export async function serve(
   const maintenance = startMaintenance(app);
   const statistics = startStatistics(app);
   const placing = startPlacing(app);
-  let atOnce: readonly { stop(): Promise<void> }[] = [];
+  let early: readonly { stop(): Promise<void> }[] = [];
   const starting = setTimeout(() => {
-    atOnce = [startDelivery(app), startHeartbeat(app)];
+    early = [startDelivery(app), startHeartbeat(app)];
   }, firstRequestsMs);
   app.webhookRunner.start(app);
 
@@ -106,7 +105,7 @@ export async function serve(
     log.info({ signal }, "shutting down");
     clearTimeout(starting);
     statistics.stop();
-    await Promise.all([maintenance, placing, ...atOnce].map((each) => each.stop()));
+    await Promise.all([maintenance, placing, ...early].map((each) => each.stop()));
     await app.close(config.shutdownGraceMs);
     log.info("stopped");
     log.flush(() => process.exit(0));
@@ -117,7 +116,7 @@ export async function serve(
   void warnOfMailServer(config, app);
 }
 
-/** The addresses that this process listens on; none for a worker, which shares those of its supervisor. */
+/** The addresses on which this process listens; empty for a worker, which shares the sockets of its supervisor. */
 function ownPorts({ host, port, metricsHost, metricsPort = 0 }: Config) {
   return workerNumber === undefined
     ? [
@@ -141,7 +140,7 @@ function logConsole({ console, host, operatorAddresses }: Config, url: string, {
   log.info({ console: console ? `${url}/_/console/` : "off", from }, "open to operators");
 }
 
-/** Refuses a database that would serve part of the calls only. @throws PlainFailure */
+/** Refuses a database that could serve only some of the calls. @throws PlainFailure */
 async function checkDatabase({ databaseUrl, databaseTimeoutMs, databasePooled }: Config): Promise<void> {
   if (workerNumber !== undefined && workerNumber > 1) return;
   const problem = await findDatabaseProblem(databaseUrl, { timeoutMs: databaseTimeoutMs, isPooled: databasePooled });
@@ -149,8 +148,8 @@ async function checkDatabase({ databaseUrl, databaseTimeoutMs, databasePooled }:
 }
 
 /**
- * Refuses to start when the file store rejects our credentials. An unreachable store only causes a warning: it may
- * recover, and requests without files work meanwhile.
+ * Refuses to start if the file store rejects the credentials. An unreachable store only causes a warning, because it may
+ * recover, and requests without files work.
  *
  * @throws PlainFailure
  */
@@ -162,14 +161,14 @@ async function checkStore(config: Config, { bytes, log }: App): Promise<void> {
   log.warn({ problem: problem.text }, "files cannot be stored or read for now");
 }
 
-/** Runs in the background, because an unreachable mail server must not delay the start: mails are queued. */
+/** Runs in the background, because an unreachable mail server must not delay the start. Mails are queued. */
 async function warnOfMailServer({ smtpUrl }: Config, { log }: App): Promise<void> {
   if (smtpUrl === undefined || (workerNumber !== undefined && workerNumber > 1)) return;
   const problem = await findMailProblem(smtpUrl);
   if (problem !== undefined) log.warn({ problem }, "mails cannot be sent for now");
 }
 
-/** The demo application and the first operator that a new deployment starts with. */
+/** The demo application and the first operator of a new deployment. */
 interface FirstStart {
   readonly demo: NewApplication | undefined;
   readonly owner: NewOperator | undefined;
@@ -177,7 +176,7 @@ interface FirstStart {
 
 interface FirstStartOptions {
   readonly demoName: string;
-  /** Those of the demo application. */
+  /** The settings of the demo application. */
   readonly settings?: ApplicationSettings;
   /** Whether the owner must first replace the printed password. */
   readonly mustChangePassword: boolean;
@@ -191,14 +190,13 @@ const ofThrowaway: FirstStartOptions = {
 };
 
 /**
- * The credentials that a first start has created, for the record of a throwaway server; undefined when it resumes a
- * folder.
+ * The created credentials, for the record of a throwaway server; undefined if it resumes a folder.
  */
 function createdAtFirst({ demo, owner }: FirstStart) {
   return demo && owner && { ...demo, operator: { name: owner.row.name, password: owner.password } };
 }
 
-/** Brings the schema up to date and joins the deployment; a new embedded database gets a demo application in the same transaction. */
+/** Migrates the schema and joins the deployment. A new embedded database gets a demo application in the same transaction. */
 async function migrateFirst(
   config: Config,
   app: App,
@@ -223,7 +221,7 @@ async function migrateFirst(
       },
       onNewer: (names) => app.log.warn({ names }, "the database was migrated by a newer version"),
       onEmpty() {
-        newOwner = makeOwner(); // its password is hashed in another thread while the schema is created
+        newOwner = makeOwner(); // hashes the password in another thread while the schema is created
         newOwner.catch(() => {}); // thrown below
       },
     },
@@ -241,13 +239,13 @@ async function migrateFirst(
   return { demo, creatingOwner };
 }
 
-/** Creates the first operator when there is none. */
+/** Creates the first operator if there are no operators. */
 async function createFirstOwner(app: App, makeOwner: () => Promise<NewOperator>): Promise<NewOperator | undefined> {
   const { database, audit } = app;
   if (await hasOperators(database.reads)) return undefined;
   const owner = await makeOwner();
   const isCreated = await database.write(async ({ queries }) => {
-    // Of several processes that start at the same time, only one creates the operator.
+    // Serialized, so that only one of several starting processes creates the operator.
     for (const statement of database.dialect.takeTurns("operators")) await statement.execute(queries);
     if ((await hasOperators(queries)) || !(await insertOperator(owner.row, queries))) return false;
     const details = owner.row.must_change_password === 1 ? { mustChangePassword: true } : {};

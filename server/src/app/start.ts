@@ -13,7 +13,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     const { serve } = await import("./serve.ts");
     await serve(config, options);
   } catch (error) {
-    process.channel?.unref(); // in a worker, nothing else keeps the channel alive
+    process.channel?.unref(); // otherwise the channel would keep a failed worker running
     throw error;
   }
 }

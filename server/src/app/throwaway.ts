@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Config } from "../config/config.ts";
 import { onStop } from "../lib/stop-signals.ts";
 
-/** The record that the caller of a throwaway server receives. The testing kit parses it as JSON. */
+/** The printed record of a throwaway server. The testing kit parses it as JSON. */
 export interface ThrowawayRecord {
   readonly url: string;
   readonly appid: string;
@@ -12,15 +12,15 @@ export interface ThrowawayRecord {
   readonly dataDir: string;
 }
 
-/** A server that leaves no data behind. */
+/** A server that deletes its data on exit. */
 export interface Throwaway {
-  /** Prints the record. @param created undefined when the server resumes a folder */
+  /** Prints the record. @param created undefined if the server resumes a folder */
   announce(url: string, created: Pick<ThrowawayRecord, "appid" | "appkey" | "operator"> | undefined): void;
-  /** Calls back when the program that started this one with an IPC channel has ended or disconnected. */
+  /** Calls back when the parent program with an IPC channel exits or disconnects. */
   onAbandoned(stop: () => void): void;
 }
 
-/** Deletes the folder of the data when the process ends; before it listens, only a folder of its own. */
+/** Deletes the data folder on exit. A resumed folder is deleted only after the server has started to listen. */
 export function beginThrowaway(
   { dataDir }: Config,
   { isJson, isResumed }: { readonly isJson: boolean; readonly isResumed: boolean },
@@ -28,10 +28,10 @@ export function beginThrowaway(
   const removeAtExit = () =>
     void process.once("exit", () => rmSync(dataDir, { recursive: true, force: true, maxRetries: 3 }));
   if (!isResumed) removeAtExit();
-  onStop(() => process.exit(0)); // without a listener, a signal would end the process and leave the folder
+  onStop(() => process.exit(0)); // without a listener, a signal would stop the process without deleting the folder
   return {
     announce(url, created) {
-      if (isResumed) removeAtExit(); // a failed attempt must leave the folder for another one
+      if (isResumed) removeAtExit(); // not earlier, so that a failed attempt can be repeated
       const record = created === undefined ? readThrowawayRecord(dataDir) : recordOf(url, created, dataDir);
       if (created !== undefined) writeFileSync(recordFile(dataDir), JSON.stringify(record), { mode: 0o600 });
       process.stdout.write(isJson ? `${JSON.stringify(record)}\n` : describe(record));
@@ -52,7 +52,7 @@ function recordOf(
   return { url, appid, appkey, operator, dataDir };
 }
 
-/** Reads the record of a killed throwaway server. @throws Error when this is no folder of one */
+/** Reads the record of a killed throwaway server. @throws Error if the folder has none */
 export function readThrowawayRecord(dataDir: string): ThrowawayRecord {
   return JSON.parse(readFileSync(recordFile(dataDir), "utf8")); // `announce` has written it
 }

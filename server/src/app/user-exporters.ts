@@ -20,7 +20,7 @@ export function createUserExporters(services: {
   readonly saltedHashes: SaltedHashes;
   readonly clock: Clock;
 }): readonly UserExporter[] {
-  /** The compiler asks for an entry for each table of owned objects. */
+  /** The compiler requires an entry for each table of owned objects. */
   const { files, ...owned }: Record<OwnedTableName, UserExporter> = {
     checkins: ownedExporter(checkinKind, presentCheckin, services),
     locations: ownedExporter(locationKind, presentLocation, services),
@@ -33,6 +33,6 @@ export function createUserExporters(services: {
     locationFlagsExporter(services),
     metadataExporter(services),
     metricsExporter(services),
-    files, // the last, because it is the largest
+    files, // last, because they are the largest
   ];
 }
