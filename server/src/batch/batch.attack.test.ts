@@ -26,7 +26,7 @@ const names = (responses: Envelope[]) => responses.map(({ error, status }) => er
 describe("expensive references", () => {
   const references = { references: true };
 
-  it("a body full of unterminated references is refused at once", { timeout: 20_000 }, async () => {
+  it("a body full of unterminated references is refused in linear time", { timeout: 20_000 }, async () => {
     const braces = "{{".repeat(250_000);
     const taken = processorTime();
     for (const item of [
@@ -61,8 +61,8 @@ describe("expensive references", () => {
   });
 });
 
-describe("a batch item behaves like the same call alone", () => {
-  it("a long number that becomes a text keeps all digits, even if requests is a text", async () => {
+describe("a batch item behaves like a separate call", () => {
+  it("a long number that becomes a string has all digits, even if requests is a string", async () => {
     const username = "12345678901234567890123";
     const json = `[{"method":"POST","path":"/users","parameters":{"username":${username},"password":"pass word"}}]`;
     for (const requests of [json, JSON.stringify(json), JSON.stringify(json.replaceAll('"', "'"))]) {
@@ -93,7 +93,7 @@ describe("a batch item behaves like the same call alone", () => {
     assert.ok(test.logLines.slice(length).every((line) => JSON.stringify(line).length < 20_000));
   });
 
-  it("a path of an item means the same as the path of a request", async () => {
+  it("the path of an item and the path of a request are parsed identically", async () => {
     const paths = [
       "/users/me/",
       "//users//me",
@@ -121,7 +121,7 @@ describe("a batch item behaves like the same call alone", () => {
       "/users/\u2215me",
       "/_/health",
     ];
-    // Paging tokens differ each time, because each is sealed with its own nonce.
+    // Paging tokens always differ, because each is sealed with its own nonce.
     const shape = (envelope: Envelope) =>
       JSON.parse(JSON.stringify(envelope), (name, value) => (/^key$|request_id|Token$/.test(name) ? undefined : value));
     const responses = await run(paths.map((path) => ({ method: "GET", path })));

@@ -50,7 +50,7 @@ export const RunBatch = Type.Object({
   ),
 });
 
-/** One response: the item's key and its own envelope. */
+/** The response to one item: its key and its envelope. */
 const BatchResponse = named(
   "BatchResponse",
   "The response to one item of a batch: its key, and the envelope of its own.",

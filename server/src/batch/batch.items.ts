@@ -11,19 +11,19 @@ export interface BatchItem {
   readonly path: string;
   readonly parameters: RawParameters;
   readonly idempotencyKey: unknown;
-  /** Its members that a batch does not know. */
+  /** The names of unknown members. */
   readonly unread: readonly string[];
-  /** Shared by all retries of the item. */
+  /** Shared by all retries of the item, so that it is admitted once. */
   readonly admission: NonNullable<Call["admission"]>;
 }
 
-/** An invalid item gets its own error envelope. */
+/** An item, or the failure of an invalid one. */
 export type ReadItem = BatchItem | (Pick<BatchItem, "key" | "unread"> & { readonly failure: ApiError });
 
 const readMembers = compileParameters(SentItem);
 const readKey = compileParameters(Type.Object({ key: SentItem.properties.key }));
 
-/** Reads an item: member names in any case, null as absent. Without a key, its index is the key. */
+/** Reads an item: member names in any case, null as absent. The key defaults to the index. */
 export function readItem(sent: unknown, index: number): ReadItem {
   let key = String(index);
   const unread: string[] = [];
@@ -34,7 +34,7 @@ export function readItem(sent: unknown, index: number): ReadItem {
       });
     }
     const given = Object.entries(sent);
-    key = readKey(given).key ?? key; // read first, so that other errors are reported under it
+    key = readKey(given).key ?? key; // read first, so that other errors are reported with it
     const { method, path, parameters = {}, idempotencyKey } = readMembers(given, unread);
     return {
       key,

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { rounds } from "../../test/rounds.ts";
 
-/** Random programs of calls: a batch of them must equal the same calls one by one. */
+/** Random programs of calls: a batch must have the same effect as separate calls. */
 
 let test: TestApp;
 before(async () => {
@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => test.close());
 
-/** A call; `{{…}}` in it refers to the answer of an earlier call of the program. */
+/** A call. `{{…}}` in it refers to the response of an earlier call of the program. */
 interface Step {
   readonly method: string;
   readonly path: string;
@@ -62,7 +62,7 @@ function call(method: string, path: string, parameters?: Step["parameters"]): St
   return { method, path, ...(parameters && { parameters }) };
 }
 
-/** Each of two users has separate names. */
+/** Unique user names for each of the two users. */
 function programOf(program: readonly Step[], name: string): Step[] {
   return JSON.parse(JSON.stringify(program).replaceAll("@", name));
 }
@@ -71,12 +71,12 @@ function isFailed({ success }: Envelope): boolean {
   return success !== true;
 }
 
-/** Resolves references; undefined when one does not resolve. */
+/** Resolves references; undefined if one does not resolve. */
 function resolve<T>(value: T, answered: readonly Envelope[]): T | undefined {
   let isResolved = true;
   const put = JSON.stringify(value)
     .replaceAll(/"\{\{(\d+)\.result\.location\}\}"/g, (_, step) => JSON.stringify(found(Number(step), "location")))
-    .replaceAll(/\{\{(\d+)\.result\.id\}\}/g, (_, step) => found(Number(step), "id") as string) // ids are texts
+    .replaceAll(/\{\{(\d+)\.result\.id\}\}/g, (_, step) => found(Number(step), "id") as string) // ids are strings
     .replaceAll("\\\\{{", "{{");
   function found(step: number, name: string): unknown {
     const envelope = answered[step];
@@ -114,7 +114,7 @@ async function inBatch(program: readonly Step[], { token }: TestUser, mode: stri
   return answer.body.result.responses.map(({ key: _, ...envelope }: Envelope) => envelope);
 }
 
-/** Everything that the program can have changed. */
+/** Reads everything that the program can change. */
 async function stateOf(user: TestUser, name: string): Promise<unknown> {
   const body = { username: user.userName, password: user.password };
   const again = (await test.call("POST /users/login", { token: user.deviceToken, body })).body.result;
@@ -127,7 +127,7 @@ async function stateOf(user: TestUser, name: string): Promise<unknown> {
   return [...found, ...users].map(({ body: { result } }) => result);
 }
 
-/** Normalizes ids, tokens and names, so that equal programs give equal texts. */
+/** Normalizes ids, tokens and names, so that equal programs have equal results. */
 function normalized(value: unknown, name: string): unknown {
   const ids = new Map<string, string>();
   const plain = JSON.stringify(value)
@@ -154,8 +154,8 @@ async function twoUsers(): Promise<[TestUser, string][]> {
 const programs = fc.array(steps, { minLength: 1, maxLength: 12 });
 
 // spec/batch#batch-items
-describe("a batch equals the same calls one by one", () => {
-  it("independent: the batch returns the same envelopes and leaves the same state", async () => {
+describe("a batch has the same effect as separate calls", () => {
+  it("independent: the batch returns the same envelopes and stores the same state", async () => {
     await fc.assert(
       fc.asyncProperty(programs, async (program) => {
         const [[left, leftName], [right, rightName]] = (await twoUsers()) as [[TestUser, string], [TestUser, string]];
@@ -169,7 +169,7 @@ describe("a batch equals the same calls one by one", () => {
     );
   });
 
-  it("sequential: the batch does the same up to the first failure, and nothing after it", async () => {
+  it("sequential: the batch has the same effect up to the first failure, and none after it", async () => {
     await fc.assert(
       fc.asyncProperty(programs, async (program) => {
         const [[left, leftName], [right, rightName]] = (await twoUsers()) as [[TestUser, string], [TestUser, string]];
@@ -187,7 +187,7 @@ describe("a batch equals the same calls one by one", () => {
     );
   });
 
-  it("atomic: the batch does the same when nothing fails, and otherwise has no effect", async () => {
+  it("atomic: the batch has the same effect if all calls succeed, and otherwise none", async () => {
     await fc.assert(
       fc.asyncProperty(programs, async (program) => {
         const [[left, leftName], [right, rightName]] = (await twoUsers()) as [[TestUser, string], [TestUser, string]];

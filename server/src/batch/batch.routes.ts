@@ -15,7 +15,7 @@ function logItem({ item, requestId, reply, route, caller, ms }: AnsweredItem, ou
   const { method, path } = "failure" in item ? { method: undefined, path: undefined } : item;
   const { status, failure, rehearsed } = shownReply(reply);
   if (failure?.condition === "InternalError" && route === undefined) {
-    log.error({ request_id: requestId, err: failure.cause ?? failure }, "request failed"); // calls with a route log their own failures
+    log.error({ request_id: requestId, err: failure.cause ?? failure }, "request failed"); // a call with a route logs its own failure
   }
   const asked = {
     requestId,
@@ -61,7 +61,7 @@ const batch = operation({
         parameter: "requests",
       });
     }
-    // With a key it runs in a transaction, which must not wait.
+    // With an idempotency key, the batch runs in a transaction, which must not wait.
     if (call.idempotencyKey === undefined) await call.reserve?.("batch", requests.length);
     const items = requests.map(readItem);
     requireRehearsable(call, items);
@@ -85,12 +85,12 @@ function requireRehearsable({ rehearsedItem, idempotencyKey }: Call, items: read
   throw new ApiError("ParameterOutOfRange", "Rollcall-Rehearse: no item of the batch has this key.");
 }
 
-/** The item's key and its own envelope. For developers it names the unknown members of the item, too. */
+/** Presents the item's key and envelope; with debug, also the names of its unknown members. */
 function present({ item, reply, requestId }: AnsweredItem, isDebugged: boolean): string {
   const shown = shownReply(reply);
   const ignored = isDebugged ? boundNames([...item.unread, ...(shown.ignored ?? [])]) : [];
   return `{"key":${JSON.stringify(item.key)},${replyBody({ ...shown, ignored }, requestId).slice(1)}`;
 }
 
-/** Many calls in one request, also for clients that can only GET and POST (spec/batch#batch-items). */
+/** Several calls in one request (spec/batch#batch-items). */
 export const batchOperations = [batch];

@@ -8,24 +8,24 @@ import type { Services } from "../operations/services.ts";
 import type { BatchMode } from "./batch.contract.ts";
 import type { BatchItem, ReadItem } from "./batch.items.ts";
 
-/** The results of earlier items by key, which references can name. */
+/** The results of earlier items by key, for references. */
 interface EarlierItems {
-  /** Undefined when no item has this key, or the item failed. */
+  /** Undefined if no item has this key, or the item failed. */
   find(key: string): unknown;
 }
 
 /**
- * Resolves the references of an item (spec/batch#references): `{{key.result.id}}` in its path or in any text of its
- * parameters. A text that consists of one reference takes the value with its type; a literal `{{` is written `\{{`.
+ * Resolves the references of an item (spec/batch#references): `{{key.result.id}}` in its path or in a string of its
+ * parameters. A string that is one reference is replaced by the value with its type; a literal `{{` is written `\{{`.
  *
- * @param bytesMax limits the inserted bytes, because a few references to a long text could fill the memory
- * @throws ApiError BatchItemNotRun when a reference is malformed or does not resolve, RequestTooLarge
+ * @param bytesMax limits the inserted bytes, because a few references to a long string could exhaust memory
+ * @throws ApiError BatchItemNotRun if a reference is malformed or does not resolve, RequestTooLarge
  */
 function resolveReferences(item: BatchItem, earlier: EarlierItems, bytesMax: number): BatchItem {
   const find = boundedBy(bytesMax, earlier);
   const path = replaceMarks(item.path, (reference) => {
     const text = scalarText(reference, find);
-    // Metadata may hold a lone surrogate, which no path can contain.
+    // Metadata may contain a lone surrogate, which is invalid in a path.
     if (!text.isWellFormed()) throw unresolved(reference);
     return encodeURIComponent(text);
   });
@@ -38,7 +38,7 @@ function resolveReferences(item: BatchItem, earlier: EarlierItems, bytesMax: num
   }
 }
 
-/** The value that a reference denotes. @throws ApiError BatchItemNotRun, RequestTooLarge */
+/** Returns the value of a reference. @throws ApiError BatchItemNotRun, RequestTooLarge */
 type LookUp = (reference: string) => unknown;
 
 function boundedBy(bytesMax: number, earlier: EarlierItems): LookUp {
@@ -55,17 +55,17 @@ function resolveValue(value: unknown, find: LookUp): unknown {
   if (typeof value === "string") return resolveText(value, find);
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((each) => resolveValue(each, find));
-  // fromEntries also creates members with names like __proto__.
+  // fromEntries also creates own members with names like __proto__.
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, resolveValue(each, find)]));
 }
 
 function resolveText(text: string, find: LookUp): unknown {
-  const isWhole = text.startsWith("{{") && text.indexOf("}}", 2) === text.length - 2;
-  if (isWhole && !text.includes("{{", 2)) return find(text.slice(2, -2));
+  const isReference = text.startsWith("{{") && text.indexOf("}}", 2) === text.length - 2;
+  if (isReference && !text.includes("{{", 2)) return find(text.slice(2, -2));
   return replaceMarks(text, (reference) => scalarText(reference, find));
 }
 
-/** Works in one pass, because a text may consist of braces. */
+/** Replaces references in one pass, so that a string of braces takes linear time. */
 function replaceMarks(text: string, replace: (reference: string) => string): string {
   const parts: string[] = [];
   let from = 0;
@@ -83,14 +83,14 @@ function replaceMarks(text: string, replace: (reference: string) => string): str
   return parts.length === 0 ? text : parts.join("") + text.slice(from);
 }
 
-/** Only texts, numbers and booleans can be inserted into a longer text. */
+/** Converts a value for insertion into a longer string, which only strings, numbers and booleans allow. */
 function scalarText(reference: string, find: LookUp): string {
   const value = find(reference);
   if (typeof value === "object") throw unresolved(reference);
   return String(value);
 }
 
-/** A key may contain dots too: the longest existing key wins. */
+/** Finds the value of a reference. Keys may contain dots, so the longest existing key takes precedence. */
 function lookUp(reference: string, earlier: EarlierItems): unknown {
   if (reference.length > referenceCharactersMax) throw unresolved(reference);
   const names = reference.trim().split(".");
@@ -129,19 +129,19 @@ export interface BatchPlan {
   readonly items: readonly ReadItem[];
   readonly mode: BatchMode;
   readonly hasReferences: boolean;
-  /** The request that contains the batch. */
+  /** The call of the batch. */
   readonly outer: Call;
 }
 
-/** Yields to the event loop after this much work. */
-const turnMsMax = 5;
+/** The time after which a batch yields to the event loop. */
+const yieldAfterMs = 5;
 
-/** Runs the items one after the other (spec/batch#batch-items); they are committed when it resolves. */
+/** Runs the items sequentially (spec/batch#batch-items). They are committed when the promise resolves. */
 export function runBatch(plan: BatchPlan, services: Services): Promise<AnsweredItem[]> {
   return plan.mode === "atomic" ? runAtomic(plan, services) : runInOrder(plan, services);
 }
 
-/** Puts as many items as possible into one transaction, and one fsync; each still fails or succeeds alone. */
+/** Runs as many items as possible in one transaction, with one fsync. Each item fails or succeeds independently. */
 function runInOrder(plan: BatchPlan, services: Services): Promise<AnsweredItem[]> {
   return services.database.nestTransactions(
     async (outer) => {
@@ -214,7 +214,7 @@ function createSequence({ hasReferences, outer }: BatchPlan, { config, dispatche
   const answered: AnsweredItem[] = [];
   const earlier = createEarlierItems();
   let bytes = 0;
-  let turnBegan = performance.now();
+  let yieldedAt = performance.now();
 
   function dispatch(item: ReadItem): Dispatched | ApiError {
     if ("failure" in item) return item.failure;
@@ -236,9 +236,9 @@ function createSequence({ hasReferences, outer }: BatchPlan, { config, dispatche
 
     async answer(item: ReadItem): Promise<AnsweredItem> {
       const began = performance.now();
-      if (began - turnBegan > turnMsMax) {
+      if (began - yieldedAt > yieldAfterMs) {
         await new Promise(setImmediate);
-        turnBegan = performance.now();
+        yieldedAt = performance.now();
       }
       const dispatched = dispatch(item);
       if (dispatched instanceof ApiError) return refused(item, dispatched);
@@ -253,7 +253,7 @@ function createSequence({ hasReferences, outer }: BatchPlan, { config, dispatche
       if (hasReferences) earlier.add(one);
     },
 
-    /** Discards the responses from an index on: their transaction was rolled back. */
+    /** Replaces the responses from an index on by the error, because their transaction was rolled back. */
     lose(from: number, error: unknown): void {
       for (const [index, { item, reply, route }] of answered.entries()) {
         if (index >= from && reply.isSuccess && route?.method !== "GET") answered[index] = refused(item, error);
@@ -262,7 +262,7 @@ function createSequence({ hasReferences, outer }: BatchPlan, { config, dispatche
   };
 }
 
-/** Of several items with one key the latest counts; a failed item cannot be referred to. */
+/** Stores results by key: the latest item with a key takes precedence, and a failed item has no result. */
 function createEarlierItems(): EarlierItems & { add(answered: AnsweredItem): void } {
   const byKey = new Map<string, { readonly body: string | undefined; envelope?: unknown }>();
   return {

@@ -20,7 +20,7 @@ function post(body: unknown, token = user.token): Promise<Answer> {
   return test.call("POST /batch", { token, body });
 }
 
-/** The responses of a batch that ran. */
+/** Runs a batch, and returns its responses. */
 async function run(requests: unknown, options: Item = {}, token = user.token): Promise<Envelope[]> {
   const { status, body } = await post({ requests, ...options }, token);
   assert.equal(status, 200, JSON.stringify(body));
@@ -48,7 +48,7 @@ async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
 const names = (responses: Envelope[]) => responses.map(({ error, status }) => error ?? status);
 
 describe("POST /batch: spec/batch#batch-requests", () => {
-  it("answers 200 with the envelopes in request order, each with its key, or with its index if it has none", async () => {
+  it("answers 200 with the envelopes in request order, each with its key, or with its index by default", async () => {
     const responses = await run([
       checkIn("a", "first"),
       { method: "get", path: "/service/ping" },
@@ -65,7 +65,7 @@ describe("POST /batch: spec/batch#batch-requests", () => {
     assert.equal(new Set(responses.map((each) => each.request_id)).size, 4);
   });
 
-  it("accepts requests as a text, in double or single quotes, and names in any case", async () => {
+  it("accepts requests as a string, in double or single quotes, and names in any case", async () => {
     const item = { KEY: "k", Method: "GET", PATH: "/service/ping", Parameters: {} };
     for (const text of [JSON.stringify([item]), JSON.stringify([item]).replaceAll('"', "'")]) {
       const { body } = await post({ REQUESTS: text });
@@ -120,7 +120,7 @@ describe("POST /batch: spec/batch#batch-requests", () => {
     assert.deepEqual(await comments(me), ["1"]);
   });
 
-  it("atomic: all items take effect, or none, and all but the failed one are BatchItemNotRun", async () => {
+  it("atomic: all items take effect, or none does, and all except the failed one are BatchItemNotRun", async () => {
     const me = await test.signUp();
     const wrong = { method: "GET", path: `/checkins/${test.app.ids.newId("Checkin")}` };
     const failed = await run([checkIn("1"), checkIn("2"), wrong, checkIn("3")], { mode: "atomic" }, me.token);
@@ -132,7 +132,7 @@ describe("POST /batch: spec/batch#batch-requests", () => {
   });
 
   // spec/batch#batch-items
-  it("an item sees the effects of the items before it, in every mode", async () => {
+  it("an item reads the effects of the items before it, in every mode", async () => {
     for (const mode of ["independent", "sequential", "atomic"]) {
       const me = await test.signUp();
       const list = { method: "GET", path: "/checkins" };
@@ -182,12 +182,12 @@ describe("POST /batch: spec/batch#batch-requests", () => {
     assert.equal((await test.call("GET /users/me", { token: me.token })).status, 200, "it was undone");
   });
 
-  it("a device token may run the operations that accept one, checked item by item", async () => {
+  it("a device token may run the operations that accept one, and each item is checked", async () => {
     const responses = await run([{ method: "GET", path: "/devices/current" }, checkIn("1")], {}, user.deviceToken);
     assert.deepEqual(names(responses), [200, "AuthUserAccessTokenRequired"]);
   });
 
-  it("a mail is sent after the commit of the batch, and not sent when the batch is rolled back", async () => {
+  it("a mail is sent after the commit of the batch, and never if the batch is rolled back", async () => {
     const me = await test.signUp();
     await test.call("PATCH /users/me", { token: me.token, body: { email: "me@example.org" } });
     const mails = () => readdir(join(test.config.dataDir, "mail")).catch((): string[] => []);
@@ -220,7 +220,7 @@ describe("POST /batch: spec/batch#batch-requests", () => {
     );
   });
 
-  it("several items with one key are each answered, and a reference means the latest one before it", async () => {
+  it("several items with one key each have a response, and a reference means the latest earlier item", async () => {
     const requests = [checkIn("1", "k"), checkIn("2", "k"), checkIn("after {{k.result.comment}}", "k")];
     const responses = await run(requests, { references: true });
     assert.deepEqual(
@@ -252,7 +252,7 @@ describe("POST /batch: spec/batch#batch-requests", () => {
     assert.ok(!JSON.stringify(lines).includes("secret"));
   });
 
-  it("a wrong password of a user that the same batch creates fails its item alone", async () => {
+  it("a wrong password of a user that the same batch creates fails only its item", async () => {
     const parameters = { username: "of this batch", password: "a password" };
     const requests = [
       { method: "POST", path: "/users", parameters },
@@ -301,7 +301,7 @@ describe("references: true", () => {
   const refer = (path: string, parameters?: unknown, options: Item = { references: true }) =>
     run([checkIn("it's \\{{ me", "a.b"), { key: "last", method: "PATCH", path, parameters }], options);
 
-  it("a text that is one reference takes the value with its type, and a reference inside a longer text is inserted", async () => {
+  it("a string that is one reference becomes the value with its type, and a reference in a longer string is inserted", async () => {
     const responses = await run(
       [
         checkIn("first", "one"),
@@ -322,7 +322,7 @@ describe("references: true", () => {
     assert.equal(responses[3].result.id, responses[1].result.id);
   });
 
-  it("a literal {{ is written \\{{, keys may contain dots, and without references braces are plain text", async () => {
+  it("a literal {{ is written \\{{, keys may contain dots, and braces are literal unless references is set", async () => {
     const id = "{{a.b.result.id}}";
     const [, changed] = await refer(`/checkins/${id}`, { comment: "\\{{a.b.result.id}} {{a.b.result.comment}}" });
     assert.equal(changed.result.comment, "{{a.b.result.id}} it's {{ me");
@@ -331,7 +331,7 @@ describe("references: true", () => {
     assert.equal((await run([checkIn("\\{{")], { references: false }))[0].result.comment, "\\{{");
   });
 
-  it("a lone surrogate from a value is refused in a path, and in a text treated as if the client had sent it", async () => {
+  it("a lone surrogate from a value is refused in a path, and treated in a string as if the client had sent it", async () => {
     const half = "{{read.result.value}}";
     const responses = await run(
       [
@@ -346,7 +346,7 @@ describe("references: true", () => {
     assert.deepEqual(names(responses), [201, 200, "BatchItemNotRun", "BatchItemNotRun", "ParameterIncorrectFormat"]);
   });
 
-  it("names like __proto__ are ordinary members beside references (hostile.md 15)", async () => {
+  it("names like __proto__ are ordinary members in items with references (hostile.md 15)", async () => {
     const parameters = JSON.parse('{"value":{"__proto__":{"a":"{{ping.result}}"},"constructor":"{{ping.status}}"}}');
     const [, , read] = await run(
       [
@@ -359,7 +359,7 @@ describe("references: true", () => {
     assert.equal(JSON.stringify(read.result.value), '{"__proto__":{"a":"Pong"},"constructor":200}');
   });
 
-  it("a value inserted into a path stays one segment", async () => {
+  it("a value that is inserted into a path remains one segment", async () => {
     const responses = await run(
       [
         { key: "me", method: "PATCH", path: "/users/me", parameters: { firstName: "../users/me?x" } },
@@ -370,7 +370,7 @@ describe("references: true", () => {
     assert.deepEqual(responses[1].result?.pageResults, []);
   });
 
-  it("a malformed, unknown, later, failed or own reference, or a non-scalar inside a text, is BatchItemNotRun", async () => {
+  it("a reference to an unknown, later, failed or the same item, a malformed one, or a non-scalar in a string is BatchItemNotRun", async () => {
     for (const comment of [
       "{{",
       "{{}}",
@@ -396,9 +396,9 @@ describe("references: true", () => {
   });
 });
 
-describe("a batch that is refused, whole or item by item: hostile.md 14, 15, 17, 28, 29", () => {
+describe("a batch that is refused, completely or by item: hostile.md 14, 15, 17, 28, 29", () => {
   // spec/batch#batch-items
-  it("a batch in a batch, in any spelling, is OperationNotFound, and so is an unknown path", async () => {
+  it("a nested batch, in any spelling, is OperationNotFound, like an unknown path", async () => {
     const inner = { requests: [checkIn("inner")] };
     const paths = ["/batch", "batch", "//batch/", "/batch?x", "/%62atch", "/b%61tch/"];
     const requests = paths.map((path) => ({ method: "pOST ", path, parameters: inner }));
@@ -410,7 +410,7 @@ describe("a batch that is refused, whole or item by item: hostile.md 14, 15, 17,
     assert.deepEqual(await comments(), before);
   });
 
-  it("a batch without requests, with more than 200, or with requests that are no array gets 400", async () => {
+  it("a batch without requests, with more than 200, or with requests that are not an array gets 400", async () => {
     assertError(await post({ requests: [] }), 400, "ParameterOutOfRange", 514, "requests must have at least 1 item.");
     const many = Array(201).fill(checkIn("many"));
     assertError(await post({ requests: many }), 413, "RequestTooLarge", 1281, "requests must have at most 200 items.");
@@ -424,7 +424,7 @@ describe("a batch that is refused, whole or item by item: hostile.md 14, 15, 17,
     assert.equal((await run(Array(200).fill({ method: "GET", path: "/service/ping" }))).length, 200);
   });
 
-  it("an invalid item is refused alone, under its key if it has one", async () => {
+  it("an invalid item is refused separately, with its key if it has one", async () => {
     const responses = await run([
       null,
       [],
@@ -452,7 +452,7 @@ describe("a batch that is refused, whole or item by item: hostile.md 14, 15, 17,
     );
   });
 
-  it("hostile names, texts and depths are stored or refused, and never cause an internal error", async () => {
+  it("hostile names, strings and depths are stored or refused, and never cause an internal error", async () => {
     const nested = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
     const item = `{"method":"POST","path":"/checkins","parameters":{"location":"1,2","comment":${nested}}}`;
     for (const options of ["", ',"references":true', ',"mode":"atomic"']) {
@@ -479,7 +479,7 @@ describe("a batch that is refused, whole or item by item: hostile.md 14, 15, 17,
     }
   });
 
-  it("an item on another caller's object is refused like a single call", async () => {
+  it("an item for another user's object is refused like a separate call", async () => {
     const [mine] = await run([checkIn("mine")]);
     const other = await test.signUp();
     const stranger = await test.signUp("Stranger", await test.createApplication());
@@ -490,7 +490,7 @@ describe("a batch that is refused, whole or item by item: hostile.md 14, 15, 17,
   });
 
   // spec/batch#batch-limits
-  it("no further item is run once the responses exceed BATCH_REPLY_BYTES_MAX", async (t) => {
+  it("no further item is run after the responses exceed BATCH_REPLY_BYTES_MAX", async (t) => {
     const small = await startTestApp({ BATCH_REPLY_BYTES_MAX: "1500", BATCH_ITEMS_MAX: "5" });
     t.after(() => small.close());
     const { token } = await small.signUp();
