@@ -12,7 +12,7 @@ before(async () => {
 after(() => test.close());
 
 // spec/deployment#maintenance-and-the-clock
-describe("maintenance after a jump of the clock", () => {
+describe("maintenance after a clock jump", () => {
   let monotonic = 0;
   const guardOf = () => createClockGuard(test.app, () => monotonic);
 

@@ -2,22 +2,22 @@ import type { Log } from "../config/log.ts";
 import type { Database } from "../db/database.ts";
 import { findFact, putFact } from "../db/deployment-facts.ts";
 
-/** A longer time between two rounds of maintenance is a jump of the clock, or an outage. A jump back deletes nothing early. */
+/** A longer time between two rounds is a clock jump or an outage. A jump backwards is harmless: nothing expires early. */
 const jumpMs = 86_400_000;
-/** The time in which operators can notice a jump. */
+/** The time for operators to notice a jump. */
 const waitMs = 3_600_000;
 
 /**
- * Keeps maintenance from deleting data that only seem to have expired, because the clock is wrong
+ * Prevents maintenance from deleting data that has expired only according to a wrong clock
  * (spec/deployment#maintenance-and-the-clock).
  */
 export interface ClockGuard {
   /**
-   * False for the first hour after the clock has jumped ahead by more than a day since the last round of any process, until
+   * False for an hour after the clock has jumped ahead by more than a day since the last round of any process, or until
    * `rollcall accept --clock`.
    */
   mayDelete(now: number): Promise<boolean>;
-  /** Records the end of a round. */
+  /** Records the time of a completed round. */
   finished(now: number): Promise<void>;
 }
 

@@ -12,7 +12,7 @@ import { listReports } from "./deployment.processes.store.ts";
 import { findWarnings, isBroken, isReporting } from "./deployment.warnings.ts";
 import type { Queues, ReportingProcess } from "./process-report.ts";
 
-/** A process that was silent for longer is not shown. */
+/** How long a silent process is shown. */
 const shownMs = 300_000;
 
 const readDeployment = operation({
@@ -101,11 +101,11 @@ function fullestDisk(heard: readonly ReportingProcess[]) {
 /** The state of the deployment, for operators (spec/deployment#state-of-a-deployment). */
 export const deploymentOperations = [readDeployment];
 
-/** Reads the size of the database and the kept sums of all files, and the name of the last migration. */
+/** Reads the size of the database, the stored sums of all files, and the name of the last migration. */
 async function findStorage({ dialect, reads }: Pick<Database, "dialect" | "reads">) {
   const [size, usage, orphanedObjects, last] = await Promise.all([
     dialect.databaseBytes.execute(reads),
-    // From the applications on, because file_usage has a row for each user, too.
+    // Joined from applications, because file_usage also has a row for each user.
     sql<{ files: number | null; bytes: number | null }>`
       select cast(sum(files) as bigint) as files, cast(sum(bytes) as bigint) as bytes
       from applications

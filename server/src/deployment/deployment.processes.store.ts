@@ -2,10 +2,10 @@ import type { Queries } from "../db/database.ts";
 import { rowLimit } from "../db/row-limit.ts";
 import type { ProcessReport, ReportingProcess } from "./process-report.ts";
 
-const keptMs = 86_400_000;
+const retentionMs = 86_400_000;
 const processesMax = 1_000;
 
-/** Stores the last report of a process, and drops those older than a day. */
+/** Stores the last report of a process, and deletes reports older than a day. */
 export async function saveReport(process: ReportingProcess, queries: Queries): Promise<void> {
   const { id, machine, worker, version, startedAt, heardAt, report } = process;
   const changed = { heard_at: heardAt, report: JSON.stringify(report) };
@@ -16,7 +16,7 @@ export async function saveReport(process: ReportingProcess, queries: Queries): P
     .execute();
   await queries
     .deleteFrom("server_processes")
-    .where("heard_at", "<", heardAt - keptMs)
+    .where("heard_at", "<", heardAt - retentionMs)
     .execute();
 }
 
@@ -25,7 +25,7 @@ export async function listReports(now: number, queries: Queries): Promise<Report
   const rows = await queries
     .selectFrom("server_processes")
     .selectAll()
-    .where("heard_at", ">=", now - keptMs)
+    .where("heard_at", ">=", now - retentionMs)
     .orderBy("heard_at", "desc")
     .limit(rowLimit(processesMax))
     .execute();

@@ -43,7 +43,7 @@ async function read(): Promise<Shown> {
 
 const queues = { passwords: 0, pictures: 0, transactions: 0, background: 0, events: 0, audit: 0 };
 
-/** A process that has no reason for a warning. */
+/** A process without a reason for a warning. */
 function processOf(changes: Partial<ReportingProcess> = {}, report: Partial<ProcessReport> = {}): ReportingProcess {
   const now = test.now();
   const well: ProcessReport = {
@@ -66,7 +66,7 @@ function save(...processes: readonly ReportingProcess[]): Promise<void> {
   });
 }
 
-/** Statements of which this share took from half a second to a second. */
+/** A histogram of statements, of which this share took from half a second to a second. */
 function slowStatements(share: number): number[] {
   return [1_000 * (1 - share), ...durationBounds.slice(1).map((bound) => (bound === 1 ? 1_000 * share : 0)), 0];
 }
@@ -112,7 +112,7 @@ describe("GET /_/api/deployment", () => {
   });
 
   // spec/deployment#state-of-a-deployment
-  it("has the newest backup, if there is one", async () => {
+  it("contains the newest backup, if there is one", async () => {
     assert.equal((await read())["backup"], undefined);
     const backup = { at: test.now() - day, bytes: 12_345, isWithoutFiles: true };
     await test.app.database.write(({ queries }) => putBackup(backup, queries));
@@ -121,7 +121,7 @@ describe("GET /_/api/deployment", () => {
   });
 
   // spec/deployment#processes-of-a-deployment
-  it("adds up the processes of the last 30 seconds, and shows silent ones for five minutes", async () => {
+  it("sums the processes of the last 30 seconds, and shows silent processes for five minutes", async () => {
     const at = (ms: number) => ({ id: `${ms}`, worker: ms, heardAt: test.now() - ms });
     const waiting = { queues: { ...queues, pictures: 7 } };
     await save(...[0, 29_000, 31_000, 299_000, 301_000].map((ms) => processOf(at(ms), waiting)));
@@ -144,7 +144,7 @@ describe("GET /_/api/deployment", () => {
 });
 
 describe("the warnings of a deployment", () => {
-  /** For each code, reports that are a reason for it, and reports that are almost one. */
+  /** By code: reports that are a reason for the warning, and reports that are barely not. */
   const cases: Readonly<Record<WarningCode, () => readonly (readonly ReportingProcess[])[]>> = {
     databaseAway: () => both({ databaseAwayAt: test.now() - minute + 1 }, { databaseAwayAt: test.now() - minute }),
     databaseSlow: () => both({ statements: slowStatements(0.06) }, { statements: slowStatements(0.04) }),
@@ -243,7 +243,7 @@ describe("the warnings of a deployment", () => {
 });
 
 describe("the report of a process", () => {
-  it("is written at once and at the end of the process, has less than 4 kB, and deletes reports older than a day", async () => {
+  it("is written at the start and the end of the process, has less than 4 kB, and deletes reports older than a day", async () => {
     const { database, ownReports } = test.app;
     const all = () => database.reads.selectFrom("server_processes").selectAll().execute();
     await save(
@@ -260,7 +260,7 @@ describe("the report of a process", () => {
     while ((await own())?.report.hasEnded !== true) await new Promise(setImmediate);
   });
 
-  it("reports that the database did not accept an earlier one", async (t) => {
+  it("reports that the database refused an earlier report", async (t) => {
     const { database, ownReports } = test.app;
     const broken = t.mock.method(database, "write", () => Promise.reject(new Error("on purpose")));
     const heartbeat = startHeartbeat(test.app);

@@ -11,25 +11,25 @@ interface Warning {
 const silentMs = 30_000;
 const clockMsMax = 30_000;
 
-/** Below this, writes begin to fail. */
+/** Below this, writes may fail. */
 const diskBytesBroken = 500e6;
 const diskBytesLow = 2e9;
 const diskShareLow = 0.1;
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
-/** Fewer statements have no meaningful percentile. */
+/** The minimum number of statements for a meaningful percentile. */
 const statementsMin = 20;
 
 interface Deployment {
   /** The processes that report. */
   readonly reporting: readonly ReportingProcess[];
-  /** These, and others of the last day. */
+  /** All processes that reported within a day. */
   readonly known: readonly ReportingProcess[];
   readonly now: number;
 }
 
-/** The text of a warning, if there is a reason for it. */
+/** Returns the text of a warning, or undefined without a reason for it. */
 type Rule = (deployment: Deployment) => string | undefined;
 
 const rules: Readonly<Record<WarningCode, Rule>> = {
@@ -120,14 +120,14 @@ const rules: Readonly<Record<WarningCode, Rule>> = {
   },
 };
 
-/** Whether a clock is too far ahead of that of the database, or behind it. */
+/** Whether a clock differs too much from the clock of the database. */
 export function isClockWrong(aheadMs = 0): boolean {
   return Math.abs(aheadMs) > clockMsMax;
 }
 
 /**
- * Finds the problems that operators should examine (spec/deployment#warnings).
- * @param known the processes of the last day, with their last reports
+ * Finds the warnings for operators (spec/deployment#warnings).
+ * @param known the processes that reported within a day, with their last reports
  */
 export function findWarnings(known: readonly ReportingProcess[], now: number): Warning[] {
   const reporting = known.filter((process) => isReporting(process, now));
@@ -144,7 +144,7 @@ export function isReporting({ heardAt, report }: ReportingProcess, now: number):
   return heardAt > now - silentMs && report.hasEnded === undefined;
 }
 
-/** Whether an operation fails already, or is about to. */
+/** Whether operations fail, or are about to fail. */
 export function isBroken(known: readonly ReportingProcess[], now: number): boolean {
   const reporting = known.filter((process) => isReporting(process, now));
   const { disk } = fullest(reporting)?.report ?? {};
@@ -160,7 +160,7 @@ function fullest(processes: readonly ReportingProcess[]): ReportingProcess | und
   return [...processes].sort((a, b) => freeOf(a) - freeOf(b))[0];
 }
 
-/** The upper bound, in seconds, of the bucket that holds the 95th percentile of all statements. */
+/** The upper bound, in seconds, of the histogram bucket with the 95th percentile of all statements. */
 function p95Bound(reporting: readonly ReportingProcess[]): number | undefined {
   const counts = Array.from({ length: durationBounds.length + 1 }, (_, index) =>
     sum(reporting, ({ report }) => report.statements[index] ?? 0),
@@ -180,7 +180,7 @@ function lower(bound: number): number | undefined {
   return durationBounds[durationBounds.indexOf(bound) - 1];
 }
 
-/** Names the machines of the processes for which a condition holds. */
+/** Describes the machines whose processes meet a condition. */
 function about(
   processes: readonly ReportingProcess[],
   holds: (process: ReportingProcess) => boolean,
@@ -197,8 +197,8 @@ function isSince(at: number | undefined, earliest: number): boolean {
 }
 
 function latest(times: readonly (number | undefined)[]): number | undefined {
-  const known = times.filter((at) => at !== undefined);
-  return known.length === 0 ? undefined : Math.max(...known);
+  const given = times.filter((at) => at !== undefined);
+  return given.length === 0 ? undefined : Math.max(...given);
 }
 
 function sum(processes: readonly ReportingProcess[], of: (process: ReportingProcess) => number): number {

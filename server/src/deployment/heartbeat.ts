@@ -4,20 +4,20 @@ import type { Database } from "../db/database.ts";
 import { findFact, putFact } from "../db/deployment-facts.ts";
 import type { OwnSecrets } from "../lib/secret-ring.ts";
 import { listReports, saveReport } from "./deployment.processes.store.ts";
-import { turnOfDeployment } from "./joining.ts";
+import { deploymentLock } from "./joining.ts";
 import type { OwnReports } from "./own-reports.ts";
 import type { ReportingProcess } from "./process-report.ts";
 
-/** Longer than a process that serves is silent. */
+/** A process without a report for this long is not live. */
 const liveMs = 60_000;
 
-/** Decides when this process begins to seal with a new secret (spec/deployment#rotation-of-the-secret). */
+/** Decides when this process starts to seal with a new secret (spec/deployment#rotation-of-the-secret). */
 interface SecretRotation {
   /**
-   * Seals with the secret of the deployment. Makes the newest one that secret as soon as it is the newest one of every
-   * live process. To be called after each report.
+   * Switches sealing to the secret of the deployment. Makes the newest secret the secret of the deployment when it is the
+   * newest secret of every live process. Must be called after each report.
    *
-   * @param own the report of this process, which has just been stored
+   * @param own the stored report of this process
    */
   advance(own: ReportingProcess): Promise<void>;
 }
@@ -43,10 +43,10 @@ export function createSecretRotation({
     isForeign = !isKnown;
   }
 
-  /** Makes the newest secret that of the deployment. @returns the machines that prevent it */
+  /** Makes the newest secret the secret of the deployment. @returns the machines that prevent it */
   function recordNewest(now: number): Promise<string[]> {
     return database.write(async ({ queries }) => {
-      for (const statement of database.dialect.takeTurns(turnOfDeployment)) await statement.execute(queries);
+      for (const statement of database.dialect.takeTurns(deploymentLock)) await statement.execute(queries);
       const preventing = (await listReports(now, queries))
         .filter(({ heardAt, report }) => heardAt > now - liveMs && report.hasEnded === undefined)
         .filter(({ report }) => report.secrets?.[0] !== newest);
@@ -72,10 +72,10 @@ export function createSecretRotation({
 }
 
 const everyMs = 10_000;
-/** Shutdown must not wait for a database that does not answer. */
+/** The time limit of the last report, because shutdown must not wait for an unavailable database. */
 const lastMsMax = 1_000;
 
-/** Reports this process at once, every ten seconds, and when it ends; follows the rotation of the secret. */
+/** Reports this process immediately, every ten seconds and at shutdown, and follows the rotation of the secret. */
 export function startHeartbeat(services: {
   readonly ownReports: OwnReports;
   readonly database: Database;
@@ -97,7 +97,7 @@ export function startHeartbeat(services: {
       await ownReports.readBackup();
       await rotation.advance(own);
     } catch (error) {
-      ownReports.noteDatabaseAway(error); // which the next report says
+      ownReports.noteDatabaseAway(error); // the next report contains it
     }
   }
 

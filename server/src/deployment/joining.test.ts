@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const app of apps.splice(0).reverse()) await app.close(); // the first one drops the database
 });
 
-/** Starts a process, the first of a deployment or another one, as `serve` does. */
+/** Starts the first or another process of a deployment, as `serve` does. */
 async function start(secrets: string, settings: Readonly<Record<string, string>> = {}): Promise<TestApp> {
   const [first] = apps;
   const database = first && { DATABASE_URL: first.config.databaseUrl };
@@ -30,13 +30,13 @@ async function beat({ app }: TestApp): Promise<void> {
   await createSecretRotation(app).advance(own);
 }
 
-/** Shuts a process down cleanly, as far as others can see. */
+/** Shuts a process down cleanly, from the perspective of other processes. */
 async function end({ app }: TestApp): Promise<void> {
   const own = await app.ownReports.take();
   await app.database.write(({ queries }) => saveReport({ ...own, report: { ...own.report, hasEnded: true } }, queries));
 }
 
-/** The status of a call with a token, at each of these processes. */
+/** The response status for a token in each of these processes. */
 async function statuses(token: string, at: readonly TestApp[]): Promise<number[]> {
   const answers = await Promise.all(at.map(({ call }) => call("GET /users/me", { token })));
   return answers.map(({ status }) => status);
@@ -46,7 +46,7 @@ const messages = ({ logLines }: TestApp) => logLines.map(({ msg }) => `${msg}`).
 
 describe("a rotation of the secret", () => {
   // spec/deployment#rotation-of-the-secret
-  it("seals with the new secret only when every live process can open it, whatever the order of restarts", async () => {
+  it("seals with the new secret only when every live process can open it, in any order of restarts", async () => {
     const [a, b] = [await start(old), await start(old)];
     const before = await a.signUp("before");
 
@@ -60,7 +60,7 @@ describe("a rotation of the secret", () => {
     assert.equal((await b.call("GET /_/api/deployment", { token: operator.token })).status, 200);
     assert.match(messages(restarted).join(), /does not seal yet/);
 
-    // A process that died in this state counts until it has been silent for a minute.
+    // A process that crashes in this state counts as live for a minute.
     const last = await start(`${newer},${old}`);
     await beat(last);
     assert.equal(last.app.secrets.sealing, 1);
@@ -81,7 +81,7 @@ describe("a rotation of the secret", () => {
     assert.deepEqual(await statuses(before.token, [without]), [401]);
   });
 
-  it("does not count processes that have been silent for a minute, and waits for those of an older version", async () => {
+  it("ignores processes that have been silent for a minute, and waits for processes of an older version", async () => {
     await start(old);
     const next = await start(`${newer},${old}`);
     await beat(next);

@@ -7,8 +7,8 @@ import type { OwnSecrets } from "../lib/secret-ring.ts";
 import { saveReport } from "./deployment.processes.store.ts";
 import type { OwnReports } from "./own-reports.ts";
 
-/** Transactions that compare processes and change a fact go one at a time, by this text. */
-export const turnOfDeployment = "deployment";
+/** The lock that serializes transactions which compare processes and change a fact. */
+export const deploymentLock = "deployment";
 
 interface Joining {
   readonly config: Pick<Config, "region" | "secrets" | "dataDir">;
@@ -18,17 +18,17 @@ interface Joining {
 }
 
 /**
- * Adds this process to those of its deployment (spec/deployment#processes-that-fit). From then on no other process seals
- * with a secret that this one cannot open. The first process of a deployment records its secret and its region.
+ * Adds this process to its deployment (spec/deployment#processes-that-fit). From here on no other process seals with a
+ * secret that this one cannot open. The first process of a deployment records its secret and region.
  *
- * @throws PlainFailure if its secret or its region is not that of the deployment
+ * @throws PlainFailure if the deployment has another secret or region
  */
 export async function joinDeployment(services: Joining): Promise<void> {
   const { config, database, secrets, ownReports } = services;
   await ownReports.measureClock();
   const own = await ownReports.take();
   await database.write(async ({ queries }) => {
-    for (const statement of database.dialect.takeTurns(turnOfDeployment)) await statement.execute(queries);
+    for (const statement of database.dialect.takeTurns(deploymentLock)) await statement.execute(queries);
     const { region, secret } = await requireFitting(services, queries);
     if (region === undefined) await putFact("region", config.region, queries);
     if (secret === undefined) await putFact("secret", secrets.fingerprints[0], queries);
@@ -37,10 +37,10 @@ export async function joinDeployment(services: Joining): Promise<void> {
 }
 
 /**
- * Compares a process with what its deployment has recorded, and seals as the deployment does.
+ * Compares a process with the recorded facts of its deployment, and selects the sealing secret of the deployment.
  *
  * @returns the recorded facts
- * @throws PlainFailure if its secret or its region is not that of the deployment
+ * @throws PlainFailure if the deployment has another secret or region
  */
 export async function requireFitting(
   { config, secrets }: Pick<Joining, "config" | "secrets">,
@@ -53,7 +53,7 @@ export async function requireFitting(
   return { region, secret };
 }
 
-/** @throws PlainFailure if the recorded region is another one */
+/** @throws PlainFailure if another region is recorded */
 function requireRegion(own: string, recorded: string | undefined): void {
   if (recorded === undefined || recorded === own) return;
   throw new PlainFailure(

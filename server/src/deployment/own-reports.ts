@@ -26,20 +26,20 @@ import type { WarningCode } from "./warning-codes.ts";
 
 /** The reports of this process (spec/deployment#processes-of-a-deployment). */
 export interface OwnReports {
-  /** Begins to measure the event loop. */
+  /** Starts to measure the event loop. */
   start(): void;
   take(): Promise<ReportingProcess>;
-  /** Compares the clock with that of the database, for the next reports; logs a difference of more than 30 seconds. */
+  /** Compares the clock with the database's for the next reports, and logs a difference of more than 30 seconds. */
   measureClock(): Promise<void>;
-  /** How far the clock is ahead of that of the database, if it was measured. */
+  /** How far the clock is ahead of the database's, if measured. */
   readonly clockAheadMs: number | undefined;
-  /** Reads the newest backup, for scrapes. */
+  /** Reads the newest backup for scrapes. */
   readBackup(): Promise<void>;
   readonly backup: Backup | undefined;
   /** Records whether the database has accepted a report. */
   noteDatabaseAway(error: unknown): void;
   noteDatabaseBack(): void;
-  /** Whether the database did not accept the last report. */
+  /** Whether the database refused the last report. */
   readonly isDatabaseAway: boolean;
   close(): void;
 }
@@ -141,11 +141,11 @@ export function createOwnReports(
     async take() {
       const now = clock.now() - (clockAheadMs ?? 0);
       const measured = await measure(now);
-      const alone = { ...ofProcess, heardAt: now, report: { ...measured, since: {} } };
-      const codes = new Set(findWarnings([alone], now).map(({ code }) => code));
+      const unwarned = { ...ofProcess, heardAt: now, report: { ...measured, since: {} } };
+      const codes = new Set(findWarnings([unwarned], now).map(({ code }) => code));
       for (const code of since.keys()) if (!codes.has(code)) since.delete(code);
       for (const code of codes) if (!since.has(code)) since.set(code, now);
-      return { ...alone, report: { ...measured, since: Object.fromEntries(since) } };
+      return { ...unwarned, report: { ...measured, since: Object.fromEntries(since) } };
     },
     async measureClock() {
       const wasWrong = isClockWrong(clockAheadMs);
@@ -181,7 +181,7 @@ export function createOwnReports(
   };
 }
 
-/** Returns how far the clock of this process is ahead of the database's; undefined if the database has none. */
+/** Returns how far the clock of this process is ahead of the database's; undefined if the database has no clock. */
 async function measureClockAhead(
   { dialect, reads }: ReportSources["database"],
   clock: Clock,
@@ -207,14 +207,14 @@ function createCpuShare(): () => number {
   };
 }
 
-/** Measures how late the event loop is, minute by minute. */
+/** Measures the delay of the event loop per minute. */
 function createLoopDelay(): { start(): void; p99(): number; stop(): void } {
   let delays: ReturnType<typeof monitorEventLoopDelay> | undefined;
   let fullMinute: number | undefined;
   let startedAt = performance.now();
   return {
     start() {
-      // Loaded here, because it takes a fiftieth of the start.
+      // Loaded here, because loading takes 2 % of the start time.
       delays = process.getBuiltinModule("node:perf_hooks").monitorEventLoopDelay({ resolution: loopResolutionMs });
       delays.enable();
     },
@@ -257,7 +257,7 @@ export function createRecentIncrease(spanMs: number, startedAt: number): RecentI
   return {
     add(now, counts) {
       samples.push({ at: now, counts });
-      // The first sample is the last one from before the time span.
+      // Leaves one sample from before the time span as the reference.
       while (samples[1] !== undefined && samples[1].at <= now - spanMs) samples.shift();
       return counts.map((count, index) => count - (samples[0]?.counts[index] ?? 0));
     },

@@ -7,21 +7,21 @@ export type Queues = Readonly<
 >;
 
 /**
- * The report of a process, every ten seconds, as JSON below 4 kB in `server_processes`. Times are in milliseconds.
- * Processes of other versions read it, so a member keeps its meaning.
+ * The report of a process, which it writes every ten seconds as JSON of less than 4 kB to `server_processes`. Times are in
+ * milliseconds. Processes of other versions read it, so the meaning of a member must not change.
  */
 export interface ProcessReport {
-  /** The share of one processor since the report before. */
+  /** The share of one processor since the previous report. */
   readonly cpu: number;
   readonly memoryBytes: number;
-  /** 99 % of the delays of the event loop were at most this long, in the last full minute. */
+  /** The 99th percentile of the delays of the event loop in the last full minute. */
   readonly loopDelayMs: number;
   readonly connections: number;
-  /** In progress. */
+  /** Requests in flight. */
   readonly requests: number;
   readonly databaseConnections: { readonly inUse: number; readonly max: number };
   readonly queues: Queues;
-  /** Statements of the last five minutes, by `durationBounds`. */
+  /** Statements of the last five minutes per bucket of `durationBounds`. */
   readonly statements: readonly number[];
   /** Refusals by full queues in the last five minutes. */
   readonly refused: number;
@@ -30,7 +30,7 @@ export interface ProcessReport {
   /** The fullest disk that this process writes to. */
   readonly disk?: FreeSpace | undefined;
   readonly maintainedAt?: number | undefined;
-  /** When this process last lost entries of the audit log, lost log lines, or could not write its report. */
+  /** When this process last lost entries of the audit log; below: lost log lines, failed to write its report. */
   readonly auditLostAt?: number | undefined;
   readonly logLostAt?: number | undefined;
   readonly databaseAwayAt?: number | undefined;
@@ -40,17 +40,17 @@ export interface ProcessReport {
   /** Regions whose last call failed within an hour. */
   readonly regionsAway: readonly string[];
   readonly writesMailsToFiles: boolean;
-  /** It listens for other machines, and does not know the address that clients use. */
+  /** The process accepts other machines, but PUBLIC_URL is not set. */
   readonly lacksPublicUrl?: boolean;
   readonly region?: string;
-  /** The fingerprints of the secrets that this process can open, newest first, and of that with which it seals. */
+  /** The fingerprints of the secrets of this process, newest first; below: of the secret with which it seals. */
   readonly secrets?: readonly string[];
   readonly sealsWith?: string | undefined;
-  /** How far its clock is ahead of that of the database; absent on SQLite, which has none. */
+  /** How far its clock is ahead of the database's; absent on SQLite, which has no clock. */
   readonly clockAheadMs?: number | undefined;
-  /** The time since which this process alone is a reason for a warning. */
+  /** By warning: since when this process has been a reason for it. */
   readonly since: Readonly<Partial<Record<WarningCode, number>>>;
-  /** The process has shut down cleanly. */
+  /** True after a clean shutdown. */
   readonly hasEnded?: true;
 }
 
@@ -61,7 +61,7 @@ export interface ReportingProcess {
   readonly worker: number;
   readonly version: string;
   readonly startedAt: number;
-  /** By the clock of the database, so that the processes are comparable. */
+  /** The time of the report by the clock of the database, so that processes are comparable. */
   readonly heardAt: number;
   readonly report: ProcessReport;
 }

@@ -3,10 +3,10 @@ import type { Socket } from "node:net";
 import type { RequestObserver } from "../http/request-observer.ts";
 import type { Clock } from "../lib/clock.ts";
 
-/** The connections and requests of this process. */
+/** Counts the connections and requests of this process. */
 export interface Traffic {
   readonly connections: number;
-  /** In progress. */
+  /** Requests in flight. */
   readonly requests: number;
   /** When another machine last called without https. */
   readonly clearAt: number | undefined;
