@@ -28,7 +28,7 @@ function post(body: Fields): Promise<Answer> {
   return test.call("POST /checkins", { token: owner.token, body: { location: place, ...body } });
 }
 
-/** A new check-in of the owner, as POST returned it. */
+/** Creates a check-in of the owner, and returns the result of POST. */
 async function created(body: Fields = {}): Promise<Fields & { id: string }> {
   const { status, body: envelope } = await post(body);
   assert.equal(status, 201, envelope.message);
@@ -47,7 +47,7 @@ function remove(id: string, { token } = owner, body?: unknown, query = ""): Prom
   return test.call(`DELETE /checkins/${id}${query}`, { token, body });
 }
 
-/** Asserts that a change returns the previous object with these fields, and that this is what is stored. */
+/** Asserts that a change returns and stores the previous object with these fields. */
 async function assertChanged(was: Fields & { id: string }, body: unknown, fields: Fields, by = owner): Promise<void> {
   test.advance(1_000);
   const expected = { ...was, ...fields, lastModified: `/Date(${test.now()})/` };
@@ -71,7 +71,7 @@ function assertGone(answer: Answer): void {
 const appNeedsApp = "writePermissions App needs readPermissions App.";
 
 describe("PATCH /checkins/{checkinId}: spec/checkins#change-or-delete-a-check-in", () => {
-  it("answers 200 with the whole check-in; omitted fields keep their values, lastModified changes, and created does not", async () => {
+  it("answers 200 with the complete check-in: omitted fields and created do not change, and lastModified does", async () => {
     for (const [name, value] of Object.entries({ ...texts, location: { lat: -33.5, lng: 151.25 } })) {
       const was = await created({ comment: "1", description: "2", tag: "3", readPermissions: "App" });
       await assertChanged(was, { [name]: value }, { [name]: value });
@@ -84,7 +84,7 @@ describe("PATCH /checkins/{checkinId}: spec/checkins#change-or-delete-a-check-in
     for (const body of [undefined, {}, nothing]) await assertChanged(was, body, {});
   });
 
-  it("clears comment, description and tag with the empty text, and nothing else", async () => {
+  it("clears only comment, description and tag with an empty string", async () => {
     for (const name of Object.keys(texts))
       await assertChanged(await created(texts), { [name]: "" }, { [name]: undefined });
     const was = await created({ ...texts, readPermissions: "App" });
@@ -92,7 +92,7 @@ describe("PATCH /checkins/{checkinId}: spec/checkins#change-or-delete-a-check-in
     assert.deepEqual((await get((await created({ comment: "" })).id)).body.result.comment, undefined);
   });
 
-  it("accepts a whole object as it was read, without checking the types of fields that the service sets", async () => {
+  it("accepts a complete object as it was read, without checking the types of fields that the service sets", async () => {
     const was = await created({ ...texts, readPermissions: "App", writePermissions: "App" });
     const { result } = (await get(was.id)).body;
     await assertChanged(was, result, {});
@@ -102,7 +102,7 @@ describe("PATCH /checkins/{checkinId}: spec/checkins#change-or-delete-a-check-in
     await assertChanged(was, { id: test.app.ids.newId("Checkin"), userID: other.id, created: 0 }, { comment: "new" });
   });
 
-  it("matches names case-insensitively, reads a number as its decimal text, and keeps texts byte-exact", async () => {
+  it("matches names case-insensitively, reads a number as its decimal string, and stores strings byte-exact", async () => {
     const was = await created();
     await assertChanged(was, { COMMENT: 4711 }, { comment: "4711" });
     const text = "\u202E👍 %_\\'\"\t\n e\u0301";
@@ -147,7 +147,7 @@ describe("PATCH /checkins/{checkinId}: spec/checkins#change-or-delete-a-check-in
     );
   });
 
-  it("answers 404 or takes effect before a concurrent deletion, and does not restore the check-in", async () => {
+  it("answers 404 or takes effect before a concurrent deletion, and never restores the check-in", async () => {
     for (let n = 0; n < 5; n++) {
       const { id } = await created();
       const [changed, removed] = await Promise.all([patch(id, { comment: "late" }), remove(id)]);
@@ -159,7 +159,7 @@ describe("PATCH /checkins/{checkinId}: spec/checkins#change-or-delete-a-check-in
 });
 
 describe("readPermissions and writePermissions: spec/search#permissions", () => {
-  it("are absent until they are set, which means User, and ignore case", async () => {
+  it("are absent until they are set, with the meaning of User, and ignore case", async () => {
     const was = await created();
     assert.ok(!("readPermissions" in was) && !("writePermissions" in was));
     assertGone(await get(was.id, other));
@@ -170,7 +170,7 @@ describe("readPermissions and writePermissions: spec/search#permissions", () => 
     assert.deepEqual((await created({ readPermissions: "APP", WritePermissions: "app" }))["writePermissions"], "App");
   });
 
-  it("answer 400 ParameterOutOfRange when others could write but not read, even together with stored permissions", async () => {
+  it("answer 400 ParameterOutOfRange if others could write but not read, also in combination with stored permissions", async () => {
     const words = [undefined, "User", "App"];
     for (const read of words) {
       for (const write of words) {
@@ -281,7 +281,7 @@ describe("DELETE /checkins/{checkinId}", () => {
     }
   });
 
-  it("answers 400 for the id of another kind and for a text that is no id", async () => {
+  it("answers 400 for the id of another kind and for a string that is not an id", async () => {
     assertError(await remove(owner.id), 400, "ParameterOutOfRange", 514, "Incorrect id type, expected Checkin.");
     assertError(await patch("x", {}), 400, "ParameterIncorrectFormat", 515, "checkinId must be an id.");
   });

@@ -32,7 +32,7 @@ export const CreateCheckin = Type.Object({ location: LocationInput(), ...inputsO
 const futureMsMax = 300_000; // clocks of devices differ
 const pastMsMax = 31_536_000_000; // a year
 
-/** @throws ApiError ParameterOutOfRange for a time that no honest check-in has */
+/** @throws ApiError ParameterOutOfRange for an implausible time */
 export function requireRecent(occurred: number, now: number): void {
   if (occurred <= now + futureMsMax && occurred >= now - pastMsMax) return;
   const message = "occurred must be within the last year, and at most five minutes in the future.";
@@ -77,9 +77,9 @@ export const checkinContract = {
 };
 
 /**
- * A check-in as this user sees it.
+ * Presents a check-in to a user.
  *
- * @param readable those of {@link placesForOthers} that this user may read
+ * @param readable the ids of {@link placesForOthers} that this user may read
  */
 export function presentCheckin(
   checkin: ShownRow<CheckinRow>,
@@ -95,8 +95,8 @@ export function presentCheckin(
 }
 
 /**
- * The locations that check-ins show to other users who may read them: none of a fuzzed check-in, because its location
- * would reveal what the shift hides (spec/checkins#named-locations).
+ * Lists the location ids that check-ins show to other users who may read the locations. A fuzzed check-in shows none, because
+ * the named location would reveal the true one (spec/checkins#named-locations).
  */
 export function placesForOthers(checkins: readonly ShownRow<CheckinRow>[]): readonly string[] {
   return checkins.filter(({ seen_lat }) => seen_lat === null).flatMap(({ location_id }) => location_id ?? []);

@@ -30,7 +30,7 @@ async function checkIn({ token }: TestUser, body: object): Promise<string> {
 
 // spec/operators#operator-views
 describe("check-ins of an application, for operators", () => {
-  it("are found by user, creation and area, whatever their permissions, at their true locations", async () => {
+  it("are found by user, creation and area, with any permissions, at their true locations", async () => {
     await test.call("PATCH /users/me", { token: john.token, body: { locationFuzzing: true } });
     const own = await checkIn(jane, { location: "10,10", comment: "private" });
     const shared = await checkIn(jane, { location: "10,10.001", readPermissions: "App" });
@@ -59,7 +59,7 @@ describe("check-ins of an application, for operators", () => {
     assert.deepEqual(rest, { id: fuzzy, userID: john.id, readPermissions: "App", created: now, lastModified: now });
   });
 
-  it("disappear at once when their user is being erased", async () => {
+  it("disappear as soon as the erasure of their user starts", async () => {
     const gone = await test.signUp();
     const id = await checkIn(gone, { location: "1,1" });
     assert.equal((await ask(`/${id}`)).status, 200);

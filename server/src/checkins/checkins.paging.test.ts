@@ -15,7 +15,7 @@ interface Page {
 
 let test: TestApp;
 let user: TestUser;
-/** The ids of the user's 250 check-ins, newest first; some share a millisecond. */
+/** The ids of the user's 250 check-ins, newest first. Some have equal times. */
 let ids: string[];
 before(async () => {
   test = await startTestApp();
@@ -74,7 +74,7 @@ async function readInBatch(parameters: Readonly<Record<string, unknown>>, { toke
   return result;
 }
 
-/** All pages from this one on, in one direction. */
+/** Reads all pages from this one on, in one direction. */
 async function walk(first: Page, direction: "nextToken" | "previousToken", owner = user): Promise<Page[]> {
   const pages = [first];
   for (let token = first[direction]; token !== undefined; ) {
@@ -89,7 +89,7 @@ async function walk(first: Page, direction: "nextToken" | "previousToken", owner
 describe("GET /checkins, page by page: spec/search#page-tokens", () => {
   for (const size of [1, 7, 100]) {
     it(`returns every check-in exactly once and newest first, forward and back, in pages of ${size}`, async () => {
-      // A hundred rows suffice for pages of one, which are slow.
+      // Pages of one row are slow, so a hundred rows suffice.
       const expected = size === 1 ? ids.slice(190) : ids;
       const first = size === 1 ? await read(`pageSize=1&created=-${1_000_019}`) : await read(`pageSize=${size}`);
       const forward = await walk(first, "nextToken");
@@ -147,7 +147,7 @@ describe("GET /checkins, page by page: spec/search#page-tokens", () => {
     assert.equal((await read(`pagingToken=${first}`)).currentToken, first);
   });
 
-  it("restores filters and page size from a token alone, and ignores other parameters beside it", async () => {
+  it("restores filters and page size from a token, and ignores other parameters", async () => {
     const first = await read("pageSize=4&created=1000010-1000012");
     assert.deepEqual(idsOf(first), ids.slice(-39, -30).slice(0, 4));
     const second = await read(`pagingToken=${first.nextToken}`);
@@ -159,7 +159,7 @@ describe("GET /checkins, page by page: spec/search#page-tokens", () => {
     assert.ok(!("nextToken" in third));
   });
 
-  it("ignores even invalid parameters beside a token", async () => {
+  it("ignores even invalid parameters if there is a token", async () => {
     const first = await read("pageSize=4");
     const beside = `pageSize=many&created=yesterday&pagingToken=${first.nextToken}`;
     assert.deepEqual(idsOf(await read(beside)), ids.slice(4, 8));
@@ -216,7 +216,7 @@ describe("GET /checkins with the plain form <pageSize>;<offset>", () => {
     }
   });
 
-  it("accepts filters beside it", async () => {
+  it("accepts filters in the same call", async () => {
     assert.deepEqual(idsOf(await read("pagingToken=2;1&created=1000010-1000012")), ids.slice(-38, -36));
   });
 
@@ -271,7 +271,7 @@ describe("GET /checkins with a foreign token", () => {
 });
 
 describe("GET /checkins while check-ins are created and deleted", () => {
-  it("leads back from a page whose items were deleted", async () => {
+  it("pages back from a page whose items were deleted", async () => {
     const me = await test.signUp();
     const rows = Array.from({ length: 5 }, (_, n) => newRow(me, n));
     await insert(rows);
@@ -283,7 +283,7 @@ describe("GET /checkins while check-ins are created and deleted", () => {
     assert.deepEqual(idsOf(await read(`pagingToken=${empty.previousToken}`, me)), idsOf(first));
   });
 
-  it("neither skips nor repeats remaining rows, forward or back", async () => {
+  it("neither skips nor repeats remaining rows in either direction", async () => {
     const times = fc.integer({ min: 0, max: 9 });
     const changes = fc.record({
       created: fc.array(times, { maxLength: 4 }),

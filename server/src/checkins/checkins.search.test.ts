@@ -5,7 +5,7 @@ import { checkinRow, idsOf, insertCheckins, readCheckins, walkCheckins } from ".
 import type { CheckinRow } from "../db/tables.ts";
 import { checkinOrders } from "./checkins.contract.ts";
 
-/** Texts with special characters, and two texts with a common prefix longer than the index key. */
+/** Strings with special characters, and two strings with a common prefix longer than the index key. */
 const long = "👍".repeat(128);
 const texts = [
   null,
@@ -88,7 +88,7 @@ function compare(a: readonly unknown[], b: readonly unknown[]): number {
   for (const [index, left] of a.entries()) {
     const right = b[index];
     const difference = Buffer.isBuffer(left)
-      ? Buffer.compare(left, right as Buffer) // the same kind of key
+      ? Buffer.compare(left, right as Buffer) // keys of one search have one type
       : left === right
         ? 0
         : (left as number) < (right as number)
@@ -111,7 +111,7 @@ function search(query: Query, { token } = me): Promise<Answer> {
 }
 
 describe("GET /checkins with filters: spec/search#filters", () => {
-  it("finds the caller's check-ins and those that others share, merged into one order, if it has no filters", async () => {
+  it("finds the caller's check-ins and shared ones of others, merged into one order, without filters", async () => {
     for (const reader of [me, ...others]) {
       assert.deepEqual(
         await found({}, reader),
@@ -129,7 +129,7 @@ describe("GET /checkins with filters: spec/search#filters", () => {
     }
   });
 
-  it("filters by occurred, which is created where it is absent, with every order", async () => {
+  it("filters by occurred, which defaults to created, in every order", async () => {
     for (const [range, start, end] of [
       ["0-1000", 0, 1_000],
       ["/Date(1)/-", 1, Number.POSITIVE_INFINITY],
@@ -202,7 +202,7 @@ describe("GET /checkins with filters: spec/search#filters", () => {
     );
   });
 
-  it("answers 400 for texts that are too long, and for other types", async () => {
+  it("answers 400 for strings that are too long, and for other types", async () => {
     for (const [name, length] of [
       ["tag", 256],
       ["comment", 4_000],
@@ -245,7 +245,7 @@ describe("GET /checkins with filters: spec/search#filters", () => {
     }
   });
 
-  it("answers 400 for ranges that do not parse, contain impossible dates, or end before they start", async () => {
+  it("answers 400 for malformed ranges, impossible dates, and ranges whose end precedes their start", async () => {
     for (const name of ["created", "lastModified"]) {
       for (const [range, error] of [
         ["5", "ParameterIncorrectFormat"],
@@ -351,7 +351,7 @@ describe("a page token of GET /checkins: spec/search#page-tokens, hostile.md 14"
     comment: "y",
   };
 
-  it("restores filters, order and page size on its own, and ignores all other parameters", async () => {
+  it("restores filters, order and page size, and overrides all other parameters", async () => {
     const expected = model(isMatch, "comment");
     assert.ok(expected.length > 4);
     for (const beside of [{}, garbage, { sortOrder: "-created", tag: "A" }]) {
@@ -369,7 +369,7 @@ describe("a page token of GET /checkins: spec/search#page-tokens, hostile.md 14"
     }
   });
 
-  it("is accepted only for its own user, application and listing", async () => {
+  it("is accepted only from its user, in its application and listing", async () => {
     const rule = "pagingToken must be a token of this listing.";
     const application = await test.createApplication();
     const stranger = await test.signUp("Another stranger", application);
@@ -404,7 +404,7 @@ describe("a page token of GET /checkins: spec/search#page-tokens, hostile.md 14"
 });
 
 describe("a check-in that changes while a page is read", () => {
-  it("appears once, whichever part of the search saw its previous state", async () => {
+  it("appears exactly once, even if one part of the search read its previous state", async () => {
     const application = await test.createApplication();
     const owner = await test.signUp(undefined, application);
     const shared = Array.from({ length: 20 }, () =>

@@ -26,7 +26,7 @@ function list(query: Record<string, string | number>, { token } = user): Promise
   return test.call(`GET /checkins?${text}`, { token });
 }
 
-/** The expected answer of POST /checkins at the current time, with the id of the actual answer. */
+/** The expected response of POST /checkins at the current time, with the id of the actual response. */
 function newCheckin({ body }: Answer, fields: Record<string, unknown> = {}) {
   assert.match(body.result.id, /^chk_[0-9a-z]+$/);
   const now = `/Date(${test.now()})/`;
@@ -47,7 +47,7 @@ describe("POST /checkins: spec/checkins#create-a-check-in", () => {
   });
 
   // spec/checkins#when-it-happened
-  it("stores when it happened, within a year and five minutes, which no change alters", async () => {
+  it("stores when it happened, from a year ago to five minutes ahead, and no change alters it", async () => {
     const [minute, year] = [60_000, 365 * 86_400_000];
     for (const ms of [0, -year, 5 * minute, -90 * minute]) {
       const occurred = `/Date(${test.now() + ms})/`;
@@ -89,7 +89,7 @@ describe("POST /checkins: spec/checkins#create-a-check-in", () => {
     }
   });
 
-  it("treats null and empty optional fields as absent, and a number as its decimal text", async () => {
+  it("treats null and empty optional fields as absent, and a number as its decimal string", async () => {
     const answer = await checkIn({ comment: null, DESCRIPTION: "" });
     assertResult(answer, 201, newCheckin(answer));
     const numbered = await checkIn({ Comment: 4711 });
@@ -135,7 +135,7 @@ describe("POST /checkins: spec/checkins#create-a-check-in", () => {
     }
   });
 
-  it("stores no refused check-in", async () => {
+  it("does not store a refused check-in", async () => {
     const other = await test.signUp();
     await checkIn({ location: "91,0" }, other);
     await checkIn({ comment: {} }, other);
@@ -160,7 +160,7 @@ describe("GET /checkins/{checkinId}: spec/checkins#read-a-check-in", () => {
     }
   });
 
-  it("answers 400 ParameterIncorrectFormat for a text that is no id", async () => {
+  it("answers 400 ParameterIncorrectFormat for a string that is not an id", async () => {
     const { id } = (await checkIn()).body.result;
     for (const wrong of ["42", id.slice(0, -1), `${id}0`, id.toUpperCase(), "me", "%25", "__proto__", "chk_%27--"]) {
       const answer = await test.call(`GET /checkins/${wrong}`, { token: user.token });
@@ -177,7 +177,7 @@ describe("GET /checkins/{checkinId}: spec/checkins#read-a-check-in", () => {
 });
 
 describe("GET /checkins: spec/checkins#search-check-ins", () => {
-  it("answers 200 with an empty page with only a currentToken when there are no check-ins", async () => {
+  it("answers 200 with an empty page and only a currentToken without check-ins", async () => {
     const answer = await list({}, await test.signUp());
     const { currentToken } = answer.body.result;
     assert.match(currentToken, /^[\w-]+$/);
@@ -228,7 +228,7 @@ describe("GET /checkins: spec/checkins#search-check-ins", () => {
     assert.equal(both.body.result.pageResults.length, 2);
   });
 
-  it("answers 400 for a range that does not parse, or ends before it starts", async () => {
+  it("answers 400 for a malformed range, or an end before the start", async () => {
     const wrongFormat = await list({ created: "yesterday" });
     assert.deepEqual([wrongFormat.status, wrongFormat.body.error], [400, "ParameterIncorrectFormat"]);
     const noDash = await list({ lastModified: "/Date(5)/" });
@@ -237,7 +237,7 @@ describe("GET /checkins: spec/checkins#search-check-ins", () => {
     assert.deepEqual([backwards.status, backwards.body.error], [400, "ParameterOutOfRange"]);
   });
 
-  it("shows a check-in to the next request, even in another process", async (t) => {
+  it("returns a new check-in to the next request, even in another process", async (t) => {
     const other = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
     t.after(() => other.close());
     const { token } = user;
