@@ -10,8 +10,8 @@ import { type Answer, assertError, keepAlive, startTestApp, type TestApp } from 
 import { valuesOf } from "./rounds.ts";
 
 /**
- * Every operation of the route table is called by every kind of caller, so that a new operation is covered without a
- * test of its own.
+ * Calls every operation of the route table as every kind of caller, so that a new operation is covered without another
+ * test.
  */
 
 let test: TestApp;
@@ -21,12 +21,12 @@ before(async () => {
 after(() => test.close());
 
 type Authorization = string | undefined;
-/** Makes credentials for a single call, because an operation may revoke the token that it is called with. */
+/** Creates credentials for a single call, because an operation may revoke its token. */
 type Callers = Readonly<Record<string, () => Authorization | Promise<Authorization>>>;
-/** Credentials that every operation refuses, so that no call can revoke them. */
+/** Credentials that every operation refuses and no call can revoke, so they are created once. */
 type RefusedCallers = Readonly<Record<string, Authorization>>;
 
-/** Makes credentials once for all operations that only read: these revoke none. */
+/** Creates credentials once for all operations that only read, because they revoke no token. */
 function credentialMaker(): (route: Route, make: Callers[string]) => Authorization | Promise<Authorization> {
   const made = new Map<Callers[string], Authorization | Promise<Authorization>>();
   return (route, make) => (route.method === "GET" ? made.getOrInsertComputed(make, () => make()) : make());
@@ -38,10 +38,10 @@ async function makeOnce(callers: Callers): Promise<RefusedCallers> {
 }
 
 const hourMs = 3_600_000;
-/** Thousands of calls, one after the other, on a busy machine. */
+/** The time limit of thousands of sequential calls on a busy machine. */
 const matrixMsMax = 600_000;
 
-/** Callers without a valid client token: 401 wherever a token is needed. */
+/** Callers without a valid client token, who get 401 wherever a token is required. */
 function invalidCallers(invalidTokens: Readonly<Record<string, string>>): Callers {
   const dead = Object.entries(invalidTokens).map(([name, token]) => [name, () => `Service ${token}`] as const);
   return {
@@ -63,7 +63,7 @@ const operators: Callers = {
   "an operator, with the Bearer scheme": async () => `bearer ${(await test.createOperator()).token}`,
 };
 
-/** Callers that no operator operation accepts, besides clients and the callers that client operations refuse. */
+/** Callers that no operator operation accepts, in addition to clients and to callers that client operations refuse. */
 const invalidOperators: Callers = {
   "a deleted operator": async () => {
     const { id, token } = await test.createOperator();
@@ -93,7 +93,7 @@ const users: Callers = {
     `Service ${(await test.signUp("Jane", await test.createApplication())).token}`,
 };
 
-/** Tokens that were valid before, or are valid for another deployment. */
+/** Tokens that are expired, revoked, or of another deployment. */
 async function createInvalidTokens(): Promise<Record<string, string>> {
   const { databaseUrl: DATABASE_URL } = test.config;
   const short = await startTestApp({ DATABASE_URL, USER_TOKEN_LIFETIME_MS: "1000", DEVICE_TOKEN_LIFETIME_MS: "1000" });
@@ -186,7 +186,7 @@ describe("the callers of each operation: spec/authentication#credentials-and-tok
   });
 
   // spec/operators#operator-tokens
-  it("operator operations accept operators only, and no client token", { timeout: matrixMsMax }, async (t) => {
+  it("operator operations accept only operators", { timeout: matrixMsMax }, async (t) => {
     const { "an operator": _, ...invalid } = invalidCallers(await createInvalidTokens());
     const refused = await makeOnce({ ...invalid, ...devices, ...users, ...invalidOperators });
     const credentialsFor = credentialMaker();
@@ -201,7 +201,7 @@ describe("the callers of each operation: spec/authentication#credentials-and-tok
     }
   });
 
-  it("operator operations are those under /_/api, except the sign-in and the search for a session", () => {
+  it("every operation under /_/api is for operators, except the sign-in and the search for a session", () => {
     const below = test.app.routes.filter(({ path }) => path.startsWith("/_/api/"));
     const isOpen = (operation: string) => ["createOperatorSession", "findOperatorSession"].includes(operation);
     assert.deepEqual(
@@ -264,7 +264,7 @@ describe("the callers of each operation: spec/authentication#credentials-and-tok
   });
 
   // spec/errors#order-of-checks
-  it("the token is checked before the body and the parameters, and those before the object", async (t) => {
+  it("the token is checked before the body and the parameters, and both before the object", async (t) => {
     const { token, deviceToken } = await test.signUp();
     const operator = await operators["an operator"]?.();
     // An upload checks the form first: see `files.test.ts`.
@@ -317,12 +317,12 @@ describe("the route table", () => {
     for (const name of names) assert.match(name, /^[a-z][A-Za-z]+$/);
   });
 
-  it("has every path and method once, regardless of the parameters' names", () => {
+  it("has each method and path once, regardless of the names of path parameters", () => {
     const paths = test.app.routes.map(({ method, path }) => `${method} ${path.replaceAll(/\{\w+\}/g, "{}")}`);
     assert.equal(new Set(paths).size, paths.length);
   });
 
-  it("declares exactly the parameters in the path, and does not repeat them as other parameters", () => {
+  it("declares exactly the parameters in the path, and no other parameter with such a name", () => {
     for (const { operation, path, pathParameters, parameters } of test.app.routes) {
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       assert.deepEqual(Object.keys(pathParameters?.properties ?? {}), inPath, operation);

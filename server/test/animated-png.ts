@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { png } from "./uploads.ts";
 
-/** A PNG of two frames of 8 x 6 pixels, with a text and a trailer. */
+/** A PNG of two frames of 8 x 6 pixels, with a text chunk and a trailer. */
 export async function animatedPng(): Promise<Buffer> {
   const frames = await Promise.all(["#123456", "#654321"].map((colour) => png(8, 6, colour)));
   const dataOf = (png: Buffer) =>
@@ -41,7 +41,7 @@ function chunksOf(png: Buffer): { readonly name: string; readonly data: Buffer }
   return chunks;
 }
 
-/** The types of the chunks, in their order. */
+/** The types of the chunks, in order. */
 export const chunkNames = (png: Buffer) => chunksOf(png).map(({ name }) => name);
 
 /** A chunk of a PNG, with its checksum. */

@@ -11,7 +11,7 @@ import { updateApplicationSettings } from "../src/tenancy/application-settings.t
 import { startTestApp, type TestApp } from "./harness.ts";
 import { startTestIssuer, type TestIssuer } from "./oidc-issuer.ts";
 
-/** The examples of docs/build/app-guide.md run from top to bottom, and print what the guide says. */
+/** The examples of docs/build/app-guide.md run from top to bottom, and print the documented output. */
 
 const guide = readFileSync(join(import.meta.dirname, "../../docs/build/app-guide.md"), "utf8");
 
@@ -32,7 +32,7 @@ after(async () => {
   await test.close();
 });
 
-/** The code blocks of a language, with this server and application in place of the guide's. */
+/** The code blocks of a language, with the server and application of the test. */
 function blocksOf(language: string): string[] {
   const { appid, appkey } = test.application;
   return [...guide.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map(([, block = ""]) =>
@@ -40,14 +40,14 @@ function blocksOf(language: string): string[] {
   );
 }
 
-/** The output that the guide documents, line by line; a loop prints several lines, separated by bars. */
+/** The documented output by line. The lines of a loop are separated by bars. */
 function promisedLines(): string[] {
   return blocksOf("js").flatMap((block) =>
     [...block.matchAll(/console\.log\(.*\); \/\/ → (.*)$/gm)].flatMap(([, line = ""]) => line.split(" | ")),
   );
 }
 
-/** The platform functions that the guide assumes, and a network that loses the first responses of these paths. */
+/** The platform functions of the guide, and a network that loses the first responses of these paths. */
 const platform = `
 import { readdirSync, readFileSync } from "node:fs";
 const realFetch = globalThis.fetch;
@@ -72,7 +72,7 @@ async function codeFromUser() {
 `;
 
 describe("docs/build/app-guide.md", () => {
-  it("the JavaScript examples run from top to bottom in spite of lost responses, and print the documented output", async () => {
+  it("the JavaScript examples run from top to bottom despite lost responses, and print the documented output", async () => {
     const program = join(folder, "guide.mjs");
     writeFileSync(program, [platform, ...blocksOf("js")].join("\n"));
     const env = {

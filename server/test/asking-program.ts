@@ -6,8 +6,8 @@ import { supervise } from "../src/workers/supervisor.ts";
 import { onSupervisorMessage, sendToSupervisor } from "../src/workers/worker.ts";
 
 /**
- * Workers without a server that send each other IPC requests. The last worker prints the answers that it receives; it
- * answers one kind of request too late, and does not handle another. The first worker dies of one.
+ * Workers without a server that send each other IPC requests. The last worker prints the responses; it answers one kind of
+ * request too late, and does not handle another. A third kind makes the first worker crash.
  */
 const workers = 3;
 if (workerNumber === undefined) {

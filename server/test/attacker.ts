@@ -1,10 +1,10 @@
 import { bearingTo, destination, distanceMeters, type Location } from "../src/lib/locations.ts";
 
 /**
- * The estimates of an attacker who knows the algorithm of locationFuzzing, from the fuzzed locations that others see.
+ * Estimates of true locations by an attacker who knows the algorithm of locationFuzzing, from fuzzed locations.
  */
 
-/** A generator of the same numbers in 0..1 in every run. */
+/** Creates a seeded generator of numbers in 0..1. */
 export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -15,12 +15,12 @@ export function createRandom(seed: number): () => number {
   };
 }
 
-/** A point uniformly within a circle. */
+/** Returns a uniformly distributed point within a circle. */
 export function pointWithin(center: Location, meters: number, random: () => number): Location {
   return destination(center, random() * 360, meters * Math.sqrt(random()));
 }
 
-/** Points on the straight line between two, without its ends. */
+/** Returns points on the straight line between two points, excluding both. */
 export function pointsBetween(from: Location, to: Location, count: number): Location[] {
   const whole = distanceMeters(from, to);
   return Array.from({ length: count }, (_, n) => {
@@ -29,7 +29,7 @@ export function pointsBetween(from: Location, to: Location, count: number): Loca
   });
 }
 
-/** Estimates of a place from its fuzzed locations. */
+/** Estimates a true location from its fuzzed locations. */
 export const estimators: Readonly<Record<string, (shown: readonly Location[]) => Location>> = {
   mean,
   "mean of the distinct points": (shown) => mean(distinct(shown)),
@@ -42,7 +42,7 @@ export function distinct(points: readonly Location[]): Location[] {
   return [...new Map(points.map((point) => [`${point.lat},${point.lng}`, point])).values()];
 }
 
-/** The point where three or more circles meet, near a start: the best of ever finer grids. */
+/** Finds the intersection of three or more circles near a start, by a search on successively finer grids. */
 export function trilaterate(circles: readonly { center: Location; meters: number }[], near: Location): Location {
   const miss = (point: Location) =>
     circles.reduce((sum, { center, meters }) => sum + (distanceMeters(center, point) - meters) ** 2, 0);
@@ -58,7 +58,7 @@ export function trilaterate(circles: readonly { center: Location; meters: number
   return best;
 }
 
-/** The widest radius, to the metre, of a circle that does not contain a point. */
+/** The largest radius, to the metre, of a circle that does not contain a point. */
 export async function findDistance(isWithin: (meters: number) => Promise<boolean>, metersMax: number): Promise<number> {
   let low = 0;
   let high = metersMax;
@@ -74,7 +74,7 @@ function middleOfFeasible(shown: readonly Location[]): Location {
   const origin = mean(shown);
   const feasible: Vector[] = [];
   for (let meters = 25; meters < 2_500; meters += 50) {
-    const count = Math.ceil(meters / 8); // proportional to the length of the ring
+    const count = Math.ceil(meters / 8); // proportional to the circumference
     for (let n = 0; n < count; n++) {
       const point = destination(origin, (360 * n) / count, meters);
       const isFeasible = shown.every((each) => {
@@ -103,7 +103,7 @@ function sum(vectors: readonly Vector[]): Vector {
   return vectors.reduce(([x, y, z], vector) => [x + vector[0], y + vector[1], z + vector[2]], [0, 0, 0]);
 }
 
-/** Unit vectors, because they have no special cases at the poles and the antimeridian. */
+/** Uses unit vectors, which have no special cases at the poles and the antimeridian. */
 function vectorOf({ lat, lng }: Location): Vector {
   const phi = (lat * Math.PI) / 180;
   const lambda = (lng * Math.PI) / 180;

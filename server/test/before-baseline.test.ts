@@ -15,7 +15,7 @@ import { readTables } from "./full-application.ts";
 import { longSessions, startTestApp } from "./harness.ts";
 import { runProgram } from "./running-server.ts";
 
-/** Databases from before the baseline of the migrations. */
+/** Databases from before the migration baseline. */
 
 const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
 const drops: (() => Promise<void>)[] = [];
@@ -45,7 +45,7 @@ async function readRecord({ reads }: Database): Promise<string[]> {
 }
 
 const lastReplaced = "0059-operated-people";
-/** Without the migrations that follow it. */
+/** The baseline without later migrations. */
 const baselineOnly = migrations.slice(0, 1);
 const next: Migration = {
   name: "0060-next",
@@ -53,7 +53,7 @@ const next: Migration = {
 };
 
 describe("a database of the last version before the baseline", () => {
-  it("is accepted as it is, and keeps its rows and its recorded migrations", async () => {
+  it("is accepted, with its rows and its recorded migrations unchanged", async () => {
     const { url } = await createEarlierDeployment();
     const rows = await readTables(url);
     await withDatabase(url, async (database) => {
@@ -69,7 +69,7 @@ describe("a database of the last version before the baseline", () => {
     assert.deepEqual(empty, [], "tables without rows in the fixture");
   });
 
-  it("is migrated further, beside its record", async () => {
+  it("is migrated further, with new records after the old ones", async () => {
     const { url } = await createEarlierDeployment();
     await withDatabase(url, async (database) => {
       const record = await readRecord(database);
@@ -113,7 +113,7 @@ describe("a database of an older version", () => {
   const refusal =
     'DATABASE_URL: this database was last migrated by an older version (0058-arriving-applications), which this one cannot continue. Start the version of commit 2202da8f on it once, or run its "rollcall migrate". Then start this version.';
 
-  it("is refused by every program, and stays as it is", async () => {
+  it("is refused by every program, and does not change", async () => {
     const { url } = await createEarlierDeployment();
     await withDatabase(url, ({ write }) =>
       write(({ queries }) => sql`delete from schema_migrations where name = ${lastReplaced}`.execute(queries)),
@@ -131,7 +131,7 @@ describe("a database of an older version", () => {
     assert.deepEqual(await readTables(url), rows);
   });
 
-  it("is refused also if it could not refuse other versions itself", async () => {
+  it("is refused even if its version did not refuse other versions", async () => {
     const { url, drop } = await createTestDatabase(mkdtempSync(join(folder, "database-")));
     drops.push(drop);
     await withDatabase(url, async (database) => {

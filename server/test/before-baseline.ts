@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 
-/** What a test must know of the deployment in the fixtures; it has the secret of `startTestApp`. */
+/** Facts about the deployment in the fixtures, which has the secret of `startTestApp`. */
 export interface EarlierDeployment {
   readonly appid: string;
   readonly appkey: string;
@@ -19,8 +19,8 @@ export interface EarlierDeployment {
 }
 
 /**
- * Loads a deployment into an empty database: tables, indexes, recorded migrations and rows as commit 2202da8f left them, the last
- * one before the baseline.
+ * Loads a deployment into an empty database: tables, indexes, recorded migrations and rows of commit 2202da8f, the last one
+ * before the baseline.
  */
 export async function loadEarlierDeployment(url: string): Promise<EarlierDeployment> {
   const engine = url.startsWith("file:") ? "sqlite" : "postgres";
@@ -35,5 +35,5 @@ export async function loadEarlierDeployment(url: string): Promise<EarlierDeploym
     await client.end();
   }
   const [, facts = ""] = /^-- (.*)$/m.exec(script) ?? [];
-  return JSON.parse(facts); // of the type above
+  return JSON.parse(facts); // has the return type
 }

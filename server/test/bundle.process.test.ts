@@ -21,10 +21,10 @@ import { promisify } from "node:util";
 
 const root = join(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
-chmodSync(folder, 0o755); // for another user
+chmodSync(folder, 0o755); // readable for another user
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** An unprivileged user, when the tests run as root. */
+/** An unprivileged user, if the tests run as root. */
 const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 const isUserAble = spawnSync(process.execPath, ["--version"], { ...user, cwd: folder }).status === 0;
 
@@ -37,7 +37,7 @@ beforeEach(() => {
   for (const name of ["package.json", "scripts", "server/bin", "server/package.json"]) {
     cpSync(join(root, name), join(checkout, name), { recursive: true });
   }
-  // Small programs in place of the server's: the bundler takes seconds for those.
+  // Small programs, because bundling the server takes seconds.
   const positions = "server/src/lib/source-positions.ts";
   cpSync(join(root, positions), join(checkout, positions));
   writeSource("main.ts", "");
@@ -53,12 +53,12 @@ function writeSource(name: string, text: string): void {
   writeFileSync(join(checkout, "server/src", name), text);
 }
 
-/** Writes a program that prints this version, and whether it runs from a bundle or from its sources. */
+/** Writes a program that prints this version, and whether it runs from a bundle or from sources. */
 function writeVersion(version: string): void {
   writeSource("cli/cli.ts", `console.log("${version}", import.meta.url.endsWith(".js") ? "bundle" : "sources");`);
 }
 
-/** Runs `rollcall` in the checkout. @returns what the program prints */
+/** Runs `rollcall` in the checkout. @returns its output */
 async function start(options: { readonly uid?: number; readonly gid?: number } = {}): Promise<string> {
   const env = { PATH: process.env["PATH"] };
   const { stdout } = await promisify(execFile)(process.execPath, [join(checkout, "server/bin/rollcall.mjs")], {
@@ -70,7 +70,7 @@ async function start(options: { readonly uid?: number; readonly gid?: number } =
 }
 
 describe("the bundle of a checkout", () => {
-  it("is made by the first start and used by the next", async () => {
+  it("is created by the first start and used by the next", async () => {
     assert.equal(await start(), "1 bundle");
     const made = readdirSync(bundles);
     assert.equal(made.length, 1);
@@ -78,21 +78,21 @@ describe("the bundle of a checkout", () => {
     assert.deepEqual(readdirSync(bundles), made);
   });
 
-  it("a changed source is served by the next start", async () => {
+  it("the next start runs a changed source", async () => {
     await start();
     writeVersion("the changed version");
     assert.equal(await start(), "the changed version bundle");
     assert.equal(readdirSync(bundles).length, 2);
   });
 
-  it("three starts at once make one whole bundle", async () => {
+  it("three concurrent starts create one complete bundle", async () => {
     const outputs = await Promise.all([start(), start(), start()]);
     assert.deepEqual(new Set(outputs), new Set(["1 bundle"]));
     assert.equal(readdirSync(bundles).length, 1);
     assert.equal(await start(), "1 bundle");
   });
 
-  it("the newest bundles are kept", async () => {
+  it("only the newest bundles are retained", async () => {
     await start();
     for (let number = 0; number < 10; number += 1) mkdirSync(join(bundles, `older-${number}`));
     writeVersion("2");
@@ -101,7 +101,7 @@ describe("the bundle of a checkout", () => {
     assert.ok(readdirSync(bundles).some((name) => existsSync(join(bundles, name, "cli.js"))));
   });
 
-  it("without a bundler, and where no bundle can be written, the sources run", async () => {
+  it("without a bundler or a writable folder, the sources run", async () => {
     rmSync(join(checkout, "node_modules/esbuild"));
     assert.equal(await start(), "1 sources");
     assert.deepEqual(readdirSync(bundles), []);
@@ -112,7 +112,7 @@ describe("the bundle of a checkout", () => {
     assert.equal(await start(), "1 sources");
   });
 
-  it("a start keeps what it has compiled, for this user alone", async () => {
+  it("a start caches compiled code, readable only for this user", async () => {
     await start();
     const [bundle = ""] = readdirSync(bundles);
     const caches = readdirSync(join(bundles, bundle, "compiled"));
@@ -120,7 +120,7 @@ describe("the bundle of a checkout", () => {
     assert.match(caches[0] ?? "", new RegExp(`^${RegExp.escape(process.version)}-.*-${process.getuid?.() ?? ""}$`));
   });
 
-  it("starts for another user, who can write nothing", {
+  it("starts for another user without write access", {
     skip: !isUserAble && "no other user can run Node.js",
   }, async () => {
     await start();
@@ -131,7 +131,7 @@ describe("the bundle of a checkout", () => {
     chmodSync(bundles, 0o555);
     chmodSync(join(bundle, "compiled"), 0o555);
     assert.equal(await start(user), "1 bundle");
-    chmodSync(bundle, 0); // as one that was made under another umask
+    chmodSync(bundle, 0); // like a bundle that was created with another umask
     assert.equal(await start(user), "1 sources");
     chmodSync(bundles, 0);
     assert.equal(await start(user), "1 sources");

@@ -1,4 +1,4 @@
-// Writes and reads through a byte store in a process of its own, which tests measure and kill.
+// Writes and reads through a byte store in a separate process, which tests measure and kill.
 import { setTimeout } from "node:timers/promises";
 import { openByteStore } from "../src/storage/open.ts";
 
@@ -19,7 +19,7 @@ if (task === "write forever") {
   console.log(JSON.stringify({ read, grownMib: Math.round((most - before) / 1_048_576) }));
 }
 
-/** @returns how many bytes were read back */
+/** @returns the number of bytes that were read back */
 async function copy(name: string, mib: number): Promise<number> {
   await store.write(name, bytesOf(mib));
   let count = 0;

@@ -16,7 +16,7 @@ mkdirSync(join(folder, "bin"));
 copyFileSync(join(root, ".ci/run"), join(folder, ".ci/run"));
 for (const browser of ["chromium", "chromium-headless-shell"]) writeProgram(browser, "");
 
-/** Answers as npm would: `npm ci`, or `npm run --silent <suite>`. */
+/** Replaces npm: `npm ci`, or `npm run --silent <suite>`. */
 writeProgram(
   "npm",
   `case "$*" in
@@ -59,7 +59,7 @@ function run(settings: Readonly<Record<string, string>>, script = ".ci/run"): Pr
 const suites = ["check", "test:fuzz", "test:package", "test:generators", "test:console", "test:faults", "test:browser"];
 
 describe(".ci/run", { skip: process.platform !== "linux" }, () => {
-  it("counts tests one by one, and other suites as one, and prints the duration of each", async () => {
+  it("counts tests separately and other suites as one, and prints the duration of each", async () => {
     const { code, lines } = await run({});
     assert.equal(lines.at(-1), `${120 + suites.length} passed, 0 failed`);
     assert.equal(code, 0);
@@ -71,7 +71,7 @@ describe(".ci/run", { skip: process.platform !== "linux" }, () => {
     }
   });
 
-  it("fails with a suite, and repeats what it printed at the end", async () => {
+  it("fails if a suite fails, and repeats its output at the end", async () => {
     const { code, lines } = await run({ FAILING: "test:faults" });
     assert.equal(lines.at(-1), `${120 + suites.length - 1} passed, 1 failed`);
     assert.equal(code, 1);

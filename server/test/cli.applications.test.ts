@@ -11,7 +11,7 @@ import { loadGuardedSettings } from "../src/tenancy/application-settings.ts";
 import { runCommand } from "./command-line.ts";
 import { startTestApp, type TestApp } from "./harness.ts";
 
-/** Commands that change an existing application, beside a server on the same database. */
+/** Commands that change an existing application, while a server runs on the same database. */
 
 let test: TestApp;
 let settings: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ function rollcall(...args: string[]) {
   return runCommand(args, settings);
 }
 
-/** The output of a command that must succeed. */
+/** Runs a command that must succeed, and returns its output. */
 async function printed(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await rollcall(...args);
   assert.deepEqual([code, stderr], [0, ""], args.join(" "));
@@ -60,7 +60,7 @@ describe("rollcall apps rename, suspend, resume, revoke-tokens", () => {
 });
 
 describe("rollcall apps keys, apps compromised", () => {
-  it("keys are created, listed, retired and revoked, and the running server follows", async () => {
+  it("keys are created, listed, retired and revoked, with effect on the running server", async () => {
     const application = await test.createApplication();
     const { appid } = application;
     const plain = await printed("apps", "keys", "create", appid, "--label", "Version 2");
@@ -156,7 +156,7 @@ describe("rollcall apps secret", () => {
 });
 
 describe("rollcall apps configure with mail", () => {
-  it("prints no password, and keeps the stored one if the file has none", async () => {
+  it("prints no password, and does not change the stored one if the file has none", async () => {
     const { appid } = await test.createApplication();
     const file = join(test.config.dataDir, "mail.json");
     for (const password of [":s3cret", ""]) {

@@ -13,7 +13,7 @@ import { createTestDeployment } from "./deployments.ts";
 import { startTestApp, type TestApp } from "./harness.ts";
 import { noEnvFile, rollcall, runProgram, serverEnvironment } from "./running-server.ts";
 
-/** Every command with `--json` prints one JSON document on standard output, or one JSON error on standard error. */
+/** With `--json`, every command prints one JSON document to standard output, or one JSON error to standard error. */
 
 const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
 const pathOf = (name: string) => join(folder, name);
@@ -57,11 +57,11 @@ function assertFailed({ code, stdout, stderr }: CommandRun, exitCode: number, co
   assert.doesNotMatch(error.message, /Usage:/, command);
 }
 
-/** Stands for the members of an array. */
+/** Represents the members of an array. */
 const list = ["array"];
 
 /**
- * Arguments with which a command succeeds, and the members of its document; in an order in which all commands succeed.
+ * Arguments of successful commands, and the members of their documents, in an order in which all of them succeed.
  */
 const successes: Readonly<Record<string, () => Promise<[args: string[], members: string[]]>>> = {
   migrate: async () => [[], ["applied"]],
@@ -159,8 +159,8 @@ const successes: Readonly<Record<string, () => Promise<[args: string[], members:
   "apps import": async () => [[pathOf("app.tar")], ["applicationId", "rows", "end", "hasTokens"]],
 };
 /**
- * These need another deployment: see below, `regions.moves.process.test.ts` for `apps move`, and `scripts/test-citus.ts` for
- * `distribute`.
+ * Commands that need another deployment; tested below, in `regions.moves.process.test.ts` (`apps move`), and in
+ * `scripts/test-citus.ts` (`distribute`).
  */
 const remoteSuccess = ["serve", "restore", "regions key", "apps move", "apps locate", "distribute"];
 
@@ -180,7 +180,7 @@ async function keyId(): Promise<string> {
   return (await keys.executeTakeFirstOrThrow()).id;
 }
 
-/** Commands without arguments fail because of their settings, or because of a closed port. */
+/** Commands without arguments, which fail because of their settings or a closed port. */
 const withoutArguments = ["serve", "migrate", "doctor", "health", "apps list", "operators list", "audit"];
 const noDatabase = { DATABASE_URL: "postgres://user:pa55word@127.0.0.1:1/x", DATABASE_TIMEOUT_MS: "1000", PORT: "1" };
 
@@ -216,7 +216,7 @@ describe("--json", () => {
     assert.deepEqual([code, Object.keys(parseLine(stdout))], [0, ["REGION_SECRET"]]);
   });
 
-  it("serve prints lines of JSON, beginning with the credentials of a first start", async (t) => {
+  it("serve prints lines of JSON, starting with the credentials of a first start", async (t) => {
     const empty = await createTestDeployment({ isMigrated: false });
     t.after(empty.remove);
     const env = { ...serverEnvironment, ...settings, ...empty.settings, PORT: "0" };
@@ -242,7 +242,7 @@ describe("--json", () => {
       } else if (command === "doctor") {
         const { code, stdout, stderr } = await run(command, [], noDatabase);
         assert.deepEqual([code, parseLine(stdout)["ok"]], [1, false]);
-        assertFailed({ code, stdout: "", stderr }, 1, command); // it prints a result in spite of its exit code
+        assertFailed({ code, stdout: "", stderr }, 1, command); // it prints a result despite its exit code
       } else if (command !== "serve") {
         assertFailed(await run(command, [], noDatabase), 1, command);
       }

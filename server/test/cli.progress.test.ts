@@ -9,7 +9,7 @@ import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { runProgram } from "./running-server.ts";
 import { dataPart, upload } from "./uploads.ts";
 
-/** Long commands show their progress on a terminal only. */
+/** Long commands show their progress only on a terminal. */
 
 const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
 const backup = join(folder, "backup.tar");
@@ -21,7 +21,7 @@ before(async () => {
   test = await startTestApp();
   jane = await test.signUp("Jane");
   await upload(test, jane.token, "/blobs", dataPart(Buffer.alloc(3_145_728, "a blob ")));
-  await sql`analyze`.execute(test.app.database.reads); // as autovacuum does after a while
+  await sql`analyze`.execute(test.app.database.reads); // as autovacuum does later
   const { dataDir, databaseUrl, secrets } = test.config;
   settings = { DATA_DIR: dataDir, DATABASE_URL: databaseUrl, ROLLCALL_SECRET: secrets?.join() ?? "" };
 });
@@ -33,7 +33,7 @@ after(async () => {
 const onTerminal = (args: string[], more = {}) =>
   runProgram("test/terminal-program.ts", args, { ...settings, ...more });
 
-/** The successive texts of the progress line, which is erased in the end. */
+/** The successive contents of the progress line, which is erased at the end. */
 async function progressOf(args: string[], more = {}): Promise<string[]> {
   const { code, stderr } = await onTerminal(args, more);
   assert.equal(code, 0, stderr);
@@ -75,7 +75,7 @@ describe("progress of long commands", () => {
     }
   });
 
-  it("verify-backup shows how many bytes it has read", async () => {
+  it("verify-backup shows the number of bytes that it has read", async () => {
     assertShown(await progressOf(["verify-backup", backup]), [/^checked: \d+ % \([\d.]+ of 3 MiB\)$/]);
   });
 

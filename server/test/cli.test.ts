@@ -10,7 +10,7 @@ import { assertError, startTestApp, type TestApp } from "./harness.ts";
 import { noEnvFile, runProgram } from "./running-server.ts";
 import { readZip } from "./zips.ts";
 
-/** The command line, beside a server on the same database. */
+/** The command line, while a server runs on the same database. */
 
 let test: TestApp;
 let settings: Readonly<Record<string, string>>;
@@ -25,7 +25,7 @@ function rollcall(...args: string[]) {
   return runCommand(args, settings);
 }
 
-/** Whether a device can be registered with these credentials. */
+/** Registers a device with these credentials, and returns whether it succeeds. */
 async function canRegister({ appid, appkey }: { appid: string; appkey: string }): Promise<boolean> {
   const { status } = await test.call("POST /devices", { body: { appid, appkey, platform: "test" } });
   return status === 201;
@@ -45,7 +45,7 @@ describe("rollcall apps create", () => {
     assert.ok(!JSON.stringify(keys).includes(created.appkey), "only its digest is stored");
   });
 
-  it("prints the same as text without --json", async () => {
+  it("prints the same in plain text without --json", async () => {
     const { code, stdout } = await rollcall("apps", "create", "--name", "Plain");
     assert.equal(code, 0);
     const [, appid = "", appkey = ""] = /^appid {3}(app_\w+)\nappkey {2}(rk_\S+)\n$/.exec(stdout) ?? [];
@@ -111,7 +111,7 @@ describe("rollcall apps configure", () => {
     return JSON.parse(settings);
   }
 
-  it("replaces all settings by those of the file, and prints them", async () => {
+  it("replaces all settings with the settings of the file, and prints them", async () => {
     const { appid } = await test.createApplication();
     const retention = { crashReportsDays: 7 };
     const file = write("settings.json", JSON.stringify({ oidc: { google, own: google }, retention }));
@@ -127,7 +127,7 @@ describe("rollcall apps configure", () => {
     assert.deepEqual(await stored(appid), { oidc: {} });
   });
 
-  it("wrong settings print every wrong member with its rule, exit with 2, and store nothing", async () => {
+  it("invalid settings print every invalid member with its rule, exit with 2, and store nothing", async () => {
     const { appid } = await test.createApplication();
     const wrong = { oidc: { google: { ...google, jwksUrl: "http://elsewhere" } }, oicd: {} };
     const { code, stdout, stderr } = await rollcall("apps", "configure", appid, write("w.json", JSON.stringify(wrong)));
@@ -141,7 +141,7 @@ describe("rollcall apps configure", () => {
     assert.deepEqual(await stored(appid), {});
   });
 
-  it("settings that are too long as a whole are refused like wrong ones", async () => {
+  it("settings that are too long in total are refused like invalid ones", async () => {
     const { appid } = await test.createApplication();
     const oidc = Object.fromEntries(Array.from({ length: 600 }, (_, n) => [`provider${n}`, google]));
     const { code, stdout, stderr } = await rollcall(
@@ -178,7 +178,7 @@ async function signIn({ name, password }: { name: string; password: string }) {
   return status === 201 ? body.result : undefined;
 }
 
-/** The entries of the commands in the audit log about this subject, oldest first. */
+/** Lists the audit log entries of commands about this subject, oldest first. */
 async function recorded(target: string) {
   const { reads } = test.app.database;
   const rows = await reads.selectFrom("audit_log").selectAll().where("target", "=", target).orderBy("id").execute();
@@ -210,7 +210,7 @@ describe("rollcall operators create", () => {
     assert.ok(plain.stdout.includes(`\n${id}\tÄdä 😀\towner\t${created}\t${lastLogin}\n`));
   });
 
-  it("prints the same as text without --json; the default role is viewer", async () => {
+  it("prints the same in plain text without --json; the default role is viewer", async () => {
     const { code, stdout } = await rollcall("operators", "create", "--name", "plain");
     assert.equal(code, 0);
     const lines = /^id {8}opr_\w+\nname {6}plain\nrole {6}viewer\npassword {2}(\S+)\n$/.exec(stdout);
@@ -256,7 +256,7 @@ describe("rollcall operators role and password", () => {
     ]);
   });
 
-  it("a new password is printed once, the old one is refused, and the sessions end", async () => {
+  it("a new password is printed once, the old one is refused, and the sessions are revoked", async () => {
     const operator = await test.createOperator();
     const { code, stdout } = await rollcall("operators", "password", operator.id);
     const lines = /^id {8}(opr_\w+)\npassword {2}(\S+)\n$/.exec(stdout);
@@ -290,7 +290,7 @@ describe("rollcall operators role and password", () => {
     assert.ok(await signIn({ name, password }));
   });
 
-  it("the last owner keeps the role, and the refusal is in the audit log", async (t) => {
+  it("the role of the last owner cannot change, and the refusal is in the audit log", async (t) => {
     const app = await startTestApp();
     t.after(() => app.close());
     const { id } = await app.createOperator();
@@ -319,7 +319,7 @@ describe("rollcall operators role and password", () => {
 });
 
 describe("rollcall operators delete", () => {
-  it("ends the sessions of that operator only, with the running server's next request", async () => {
+  it("revokes only the sessions of that operator, with the running server's next request", async () => {
     const [gone, stays] = [await test.createOperator(), await test.createOperator()];
     assert.equal((await test.call("GET /_/api/applications", gone)).status, 200);
     const { code, stdout, stderr } = await rollcall("operators", "delete", gone.id, "--yes");
@@ -351,7 +351,7 @@ describe("rollcall operators delete", () => {
 });
 
 describe("rollcall audit", () => {
-  it("prints the entries, newest first, also of a single application", async () => {
+  it("prints the entries of all applications or of one, newest first", async () => {
     const created = JSON.parse((await rollcall("apps", "create", "--name", "Trail", "--json")).stdout);
     const { appid } = created;
     const file = join(test.config.dataDir, "trail.json");
@@ -411,7 +411,7 @@ describe("rollcall apps delete", () => {
     assert.equal((await test.call("POST /users", { token: device, body })).status, 200);
   });
 
-  it("revokes every token with the running server's next request, and deletes every row of this application only", async () => {
+  it("revokes every token with the running server's next request, and deletes every row of this application and no other", async () => {
     const doomed = await test.createApplication();
     const user = await test.signUp("Jane", doomed);
     const other = await test.signUp("Jane");
@@ -448,7 +448,7 @@ describe("rollcall apps delete", () => {
 });
 
 describe("rollcall", () => {
-  it("an unknown command prints the usage and exits with 2, also if JavaScript objects have a member of that name", async () => {
+  it("an unknown command prints the usage and exits with 2, even if JavaScript objects have a member of that name", async () => {
     const unknown = [
       [],
       ["nonsense"],
@@ -465,7 +465,7 @@ describe("rollcall", () => {
     }
   });
 
-  it("words and options that a command does not take are refused before anything is done", async () => {
+  it("unexpected words and options are refused before the command runs", async () => {
     const [appid, operatorId] = [`app_${"0".repeat(26)}`, `opr_${"0".repeat(26)}`];
     for (const [args, message] of [
       [["serve", "throwaway"], '"throwaway" is a word too many for serve'],
@@ -481,7 +481,7 @@ describe("rollcall", () => {
     }
   });
 
-  it("a word that is no id of its kind is named, and so is the rule", async () => {
+  it("an invalid id is reported with the rule for its kind", async () => {
     const appid = `app_${"0".repeat(26)}`;
     for (const [args, word, prefix] of [
       [["apps", "rename", "app_x", "--name", "y"], "an APPID", "app"],
@@ -507,7 +507,7 @@ describe("rollcall", () => {
     }
   });
 
-  it("all wrong settings are reported, without a stack, with a non-zero exit code", async () => {
+  it("all invalid settings are reported, without a stack, with a non-zero exit code", async () => {
     const { code, stderr } = await runProgram("src/cli/cli.ts", ["apps", "list"], {
       ...settings,
       PORT: "x",
@@ -554,7 +554,7 @@ describe("rollcall users", () => {
     assert.match(again.stderr, /there is no user/);
   });
 
-  it("an argument that names no user of the application exits with 2", async () => {
+  it("an id of no user of the application exits with 2", async () => {
     const { appid } = test.application;
     const elsewhere = await test.signUp("Elsewhere", await test.createApplication());
     for (const args of [[], [appid], [appid, "me"], [appid, elsewhere.id], [elsewhere.id, appid]]) {

@@ -2,7 +2,7 @@ import { runCli } from "../src/cli/run.ts";
 import { loadConfig } from "../src/config/config.ts";
 import { runProgram } from "./running-server.ts";
 
-/** Commands that lower the priority of their process, which must not happen to the tests. */
+/** Commands that lower the priority of their process, which must not be the test's. */
 const ownProcess = ["backup", "apps export", "apps import"];
 
 export interface CommandRun {
@@ -11,7 +11,7 @@ export interface CommandRun {
   readonly stderr: string;
 }
 
-/** Runs a command of `rollcall` with these settings only, in the process of the test if possible. */
+/** Runs a `rollcall` command with only these settings, in the process of the test if possible. */
 export async function runCommand(
   args: readonly string[],
   settings: Readonly<Record<string, string>>,

@@ -65,7 +65,7 @@ function nameOfReference({ $ref = "" }: { readonly $ref?: string }): string {
   return $ref.slice($ref.lastIndexOf("/") + 1);
 }
 
-/** Imported by a computed path: the console is typed with the DOM, unlike the server. */
+/** Imported by a computed path, because the console is typed with the DOM and the server is not. */
 async function readCalls(): Promise<[name: string, call: ConsoleCall][]> {
   const calls: [string, ConsoleCall][] = [];
   for (const file of globSync("console/src/api/*.ts", { cwd: root }).sort()) {

@@ -9,13 +9,13 @@ import type { Database, DatabaseOptions } from "../src/db/database.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { openDatabase } from "../src/db/open.ts";
 
-/** A database of one test file. */
+/** The database of a test file. */
 export interface TestDatabase {
   readonly url: string;
   drop(): Promise<void>;
 }
 
-/** An empty database in `dataDir`, or on the PostgreSQL server that TEST_DATABASE_URL names. */
+/** Creates an empty database in `dataDir`, or on the PostgreSQL server of TEST_DATABASE_URL. */
 export async function createTestDatabase(
   dataDir: string,
   server = process.env["TEST_DATABASE_URL"],
@@ -25,9 +25,9 @@ export async function createTestDatabase(
 }
 
 /**
- * A copy of a database to which nothing is connected.
+ * Copies a database without connections.
  *
- * @param template by default the migrated one that TEST_DATABASE_TEMPLATE names, or none: the copy is empty
+ * @param template by default the migrated database of TEST_DATABASE_TEMPLATE; without one, the copy is empty
  */
 export async function copyTestDatabase(
   dataDir: string,
@@ -42,11 +42,11 @@ export async function copyTestDatabase(
   return { url, drop: async () => {} };
 }
 
-/** A migrated database of one test file, opened. */
+/** An open, migrated database of a test file. */
 export interface OpenTestDatabase {
   readonly url: string;
   readonly database: Database;
-  /** A folder of this test file alone. */
+  /** A folder only for this test file. */
   readonly folder: string;
   /** Closes the database and deletes it. */
   close(): Promise<void>;
@@ -69,7 +69,7 @@ export async function openTestDatabase(options: DatabaseOptions): Promise<OpenTe
   };
 }
 
-/** A migrated database for the tests of a suite, which is opened again for each test. */
+/** Creates a migrated database for a suite, which is opened again for each test. */
 export function reopenForEachTest(options: DatabaseOptions): { readonly url: string; readonly database: Database } {
   let opened: OpenTestDatabase;
   let database: Database;
@@ -104,7 +104,7 @@ async function createOnServer(server: string, template?: string): Promise<TestDa
   return { url: url.href, drop };
 }
 
-/** Copying files is the cheapest way to create a small database; before PostgreSQL 15 it is the only one. */
+/** Copies files, which is the fastest way to create a small database, and the only one before PostgreSQL 15. */
 async function copyStrategy(sql: postgres.Sql): Promise<string> {
   const [server] = await sql`select current_setting('server_version_num')::int >= 150000 as "hasStrategies"`;
   return server?.["hasStrategies"] ? "strategy file_copy" : "";

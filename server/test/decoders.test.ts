@@ -19,10 +19,10 @@ import { FrameReader } from "../src/pictures/decoder-frames.ts";
 import { Tally } from "../src/statistics/tally.ts";
 import { rounds } from "./rounds.ts";
 
-/** A decoder of stored or received bytes, with bytes of its own form, which the test alters. */
+/** A decoder of stored or received bytes, with valid bytes, which the test alters. */
 interface Decoder {
   readonly example: Uint8Array;
-  /** Decodes the bytes, and does with the result what the server does with it. */
+  /** Decodes the bytes, and uses the result as the server does. */
   use(bytes: Uint8Array): unknown;
 }
 
@@ -74,7 +74,7 @@ function tallyOf(): Tally {
 
 const shares = [0, 0.5, 1];
 
-/** Decoders that refuse bytes with a MalformedBytesError. */
+/** Decoders that throw a MalformedBytesError for invalid bytes. */
 const strict: Readonly<Record<string, Decoder>> = {
   "a sketch of quantiles": {
     example: written(sketchOf(numbers)),
@@ -117,7 +117,7 @@ function useRollup(dimension: string, bytes: Uint8Array): void {
   checkRollup(dimension, writeRollup(mergeRollups(dimension, bytes, [added])));
 }
 
-/** Decoders that return undefined, or less, for other bytes. */
+/** Decoders that return undefined, or fewer values, for invalid bytes. */
 const lenient: Readonly<Record<string, Decoder>> = {
   "the header of a tar entry": {
     example: tarHeader("tables/users/00000001.ndjson.gz", 12_345),
@@ -139,7 +139,7 @@ const lenient: Readonly<Record<string, Decoder>> = {
   },
 };
 
-/** Random bytes, and the example cut off, extended, with bytes replaced, or with a part repeated. */
+/** Random bytes, and the example truncated, extended, with replaced bytes, or with a repeated part. */
 function altered(example: Uint8Array): fc.Arbitrary<Uint8Array> {
   const at = fc.nat(example.length);
   const piece = fc.oneof(
@@ -235,7 +235,7 @@ describe("bytes from an archive, an upload or a damaged row", () => {
     };
   }
 
-  it("every binary column of an application's archive has a decoder, by which imports refuse it", () => {
+  it("every binary column of an application's archive has a decoder, with which an import refuses invalid bytes", () => {
     const schema = schemaOf(migrations.map(({ name }) => name));
     const columns = exportedTables.flatMap((table) =>
       [...(schema.get(table) ?? [])].flatMap(([column, { type }]) => (type === "blob" ? [`${table}.${column}`] : [])),
@@ -244,13 +244,13 @@ describe("bytes from an archive, an upload or a damaged row", () => {
   });
 });
 
-describe("what made a server hang", () => {
+describe("bytes that made a server hang", () => {
   it("a sketch that was merged 2^52 times is refused", () => {
     const data = Buffer.from("AgAAAAAAAAAAAAAAAQRwaW5nAQABgICAgICAgAgBAAAAAAAAAAA=", "base64");
     assert.throws(() => Tally.read(data), MalformedBytesError);
   });
 
-  it("counts near 2^53 add up to one that can be read again", () => {
+  it("the sum of counts near 2^53 can be read again", () => {
     const writer = new ByteWriter();
     writer.integer(2 * Number.MAX_SAFE_INTEGER);
     assert.equal(new ByteReader(writer.finish()).integer(), Number.MAX_SAFE_INTEGER);

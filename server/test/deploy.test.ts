@@ -9,9 +9,9 @@ import { settings } from "../src/config/settings.ts";
 import { metricCatalogue } from "../src/monitoring/catalogue.ts";
 import { filesBelow, readText, root } from "./documents.ts";
 
-/** Files in deploy/ name settings, ports and paths that the server has, and times that fit each other. */
+/** The files in deploy/ name existing settings, ports and paths, and consistent times. */
 
-/** Settings that operators add: the secrets that `docs/run/kubernetes.md` creates. */
+/** Settings that operators add: the secrets of `docs/run/kubernetes.md`. */
 const secrets = {
   DATABASE_URL: "postgres://rollcall:password@postgres/rollcall",
   ROLLCALL_SECRET: "a secret of sixteen characters",
@@ -37,13 +37,13 @@ function findManifest(kind: string) {
   return found.content;
 }
 
-/** The values of all members with this name, at any depth. */
+/** Lists the values of all members with this name, at any depth. */
 function valuesOf(name: string, value: unknown): unknown[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, each]) => [...(key === name ? [each] : []), ...valuesOf(name, each)]);
 }
 
-/** The environment of a container, as Kubernetes puts it together. */
+/** Builds the environment of a container as Kubernetes does. */
 function environmentOf({ env }: { env: readonly { name: string; value: string }[] }): Record<string, string> {
   const own = Object.fromEntries(env.map(({ name, value }) => [name, value]));
   return { ...findManifest("ConfigMap").data, ...secrets, ...own };
@@ -96,14 +96,14 @@ describe("deploy/", () => {
     }
   });
 
-  it("asks for the health at paths that the server has", () => {
+  it("checks the health at paths that the server has", () => {
     const paths = [...valuesOf("httpGet", container).flatMap((probe) => valuesOf("path", probe))];
     const [, checked = ""] = /^\s*http-check send .*uri (\S+)/m.exec(haproxy) ?? [];
     assert.deepEqual(new Set([...paths, checked]), new Set(healthPaths));
     assert.equal(checked, container.readinessProbe.httpGet.path);
   });
 
-  it("waits longer for the end of a process than the process for its requests", () => {
+  it("waits longer for the exit of a process than the process waits for its requests", () => {
     const graceSeconds = config.shutdownGraceMs / 1000;
     const [, preStop] = container.lifecycle.preStop.exec.command;
     assert.ok(deployment.terminationGracePeriodSeconds > Number(preStop) + graceSeconds);
@@ -117,7 +117,7 @@ describe("deploy/", () => {
     assert.ok(numberIn(haproxy, /tune\.bufsize (\d+)/) > config.headerBytesMax);
   });
 
-  it("selects the pods of the Deployment, and puts together every manifest", () => {
+  it("selects the pods of the Deployment, and includes every manifest", () => {
     const labels = findManifest("Deployment").spec.template.metadata.labels;
     assert.deepEqual(findManifest("Service").spec.selector, labels);
     for (const kind of ["Deployment", "PodDisruptionBudget"]) {

@@ -13,7 +13,7 @@ import { killRunningServers, runProgram, startProgram } from "./running-server.t
 const isEmbedded = process.env["TEST_DATABASE_URL"] === undefined;
 afterEach(killRunningServers);
 
-/** Serves once, and ends. @returns the status of a call with the token */
+/** Starts a server, makes a call, and stops the server. @returns the status of the call with the token */
 async function serveOnce(settings: Readonly<Record<string, string>>, token: string): Promise<number> {
   const server = await startProgram(settings);
   const { status } = await send(server.port, "GET", "/users/me", { token });
@@ -36,7 +36,7 @@ describe("a start that does not fit the deployment", () => {
   });
   after(() => deployment.remove());
 
-  it("is refused with another secret until an operator accepts it, also by doctor and by commands that seal", async () => {
+  it("is refused with another secret until an operator accepts it, by serve, by doctor and by commands that seal", async () => {
     const other = { ...settings, ROLLCALL_SECRET: "another secret for tests" };
     assert.match(
       await failureOf(other),
@@ -57,7 +57,7 @@ describe("a start that does not fit the deployment", () => {
     assert.equal(await serveOnce(settings, token), 200);
   });
 
-  it("is not what a backup makes, which doctor knows", async () => {
+  it("is not caused by a backup, whose age doctor reports", async () => {
     const backup = await runProgram(
       "src/cli/cli.ts",
       ["backup", join(deployment.folder, "known.tar"), "--fast"],
@@ -84,7 +84,7 @@ describe("a start that does not fit the deployment", () => {
 });
 
 describe("a start without the secret of its folder", { skip: !isEmbedded && "needs the embedded database" }, () => {
-  it("is refused and creates none, until an operator accepts a new one", async (t) => {
+  it("is refused and creates no secret, until an operator accepts a new one", async (t) => {
     const { settings, folder, remove } = await createTestDeployment();
     t.after(remove);
     const application = await createTestApplication(settings);
@@ -109,7 +109,7 @@ describe("a start without the secret of its folder", { skip: !isEmbedded && "nee
 
 describe("a start on the schema of an older version", () => {
   // spec/deployment#rolling-upgrades
-  it("logs from which migration to which it has migrated, and in which time; later starts do not", async (t) => {
+  it("logs the first and the last migration and the duration; later starts do not", async (t) => {
     const { settings, remove } = await createTestDeployment();
     t.after(remove);
     const database = await openDatabase(settings.DATABASE_URL, { connectionsMax: 1, timeoutMs: 60_000 });

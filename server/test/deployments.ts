@@ -7,7 +7,7 @@ import { openDatabase } from "../src/db/open.ts";
 import { copyTestDatabase, createTestDatabase } from "./databases.ts";
 import { send } from "./harness.ts";
 
-/** The resources that the processes of one deployment share: a folder, a database without data, and a secret. */
+/** Creates the shared resources of a deployment's processes: a folder, an empty database, and a secret. */
 export interface TestDeployment {
   readonly folder: string;
   readonly settings: Readonly<Record<"DATA_DIR" | "DATABASE_URL" | "ROLLCALL_SECRET", string>>;

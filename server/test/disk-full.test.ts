@@ -11,15 +11,15 @@ import { killRunningServers, serverEnvironment, startProgram } from "./running-s
 import { dataPart, formHeaders, formOf, png } from "./uploads.ts";
 
 /**
- * hostile.md 32: the server with its embedded database and its folder of files on a full disk. The disk is a small one
- * (a tmpfs in a mount namespace, which Linux allows ordinary users, but not in every container), or the real one with a
- * limit on the size of files (RLIMIT_FSIZE, on any Linux). Skipped on other systems.
+ * hostile.md 32: a server with its embedded database and its files on a full disk. The disk is a small tmpfs in a mount
+ * namespace, which Linux allows ordinary users outside of some containers, or the real disk with a limit on file size
+ * (RLIMIT_FSIZE, on any Linux). Skipped on other systems.
  */
 
 interface SmallDisk {
   /** The command that runs a program with its data on this disk. */
   readonly command: readonly string[];
-  /** The path of that process's data, as seen from the test. */
+  /** The path of that process's data in the file system of the test. */
   dataOf(pid: number, dataDir: string): string;
   fill(pid: number, data: string): void;
   free(pid: number, data: string): void;
@@ -62,7 +62,7 @@ after(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Skips a test if this system has no such disk: it is not Linux, or the needed programs do not work. */
+/** Skips a test if this system has no such disk, because it is not Linux or lacks the programs. */
 function whereFound({ command }: SmallDisk): { readonly skip: string | false } {
   const [program = "", ...args] = command.length > 0 ? [...command, "true"] : ["prlimit", "--version"];
   const env = { ...process.env, DATA_DIR: folder };
@@ -92,7 +92,7 @@ function assertUnavailable(answer: Answer): void {
   assert.equal(answer.headers["retry-after"], "1");
 }
 
-/** The failed dependencies of a ready server, once they are these, or after two checks of the storage. */
+/** Waits for these failed dependencies of a ready server, or for two checks of the storage, and returns the failed ones. */
 async function waitForProblem(port: number, expected: string | undefined): Promise<unknown> {
   for (const deadline = Date.now() + 60_000; ; ) {
     const answer = await send(port, "GET", "/_/health/ready");
@@ -103,7 +103,7 @@ async function waitForProblem(port: number, expected: string | undefined): Promi
   }
 }
 
-/** Paths of all stored objects and of unfinished uploads. */
+/** Lists the paths of all stored objects and unfinished uploads. */
 function filesIn(data: string): string[] {
   const entries = readdirSync(join(data, "files"), { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
@@ -160,7 +160,7 @@ describe("a full disk", { concurrency: true }, () => {
             server.fill();
             let isFull = false;
             while (!isFull) {
-              const answers = await Promise.all(Array.from({ length: 20 }, checkIn)); // some may fit into the rest of the log file
+              const answers = await Promise.all(Array.from({ length: 20 }, checkIn)); // some may fit into the remaining log file
               for (const answer of answers) if (answer.status !== 201) assertUnavailable(answer);
               isFull = answers.every(({ status }) => status === 503);
             }
@@ -177,7 +177,7 @@ describe("a full disk", { concurrency: true }, () => {
             const logged = /DATA_DIR: cannot write to .+: .+ \((ENOSPC|EFBIG)\)/;
             for (let tries = 0; tries < 100 && !logged.test(server.output()); tries += 1) await sleep(100);
             assert.ok(logged.test(server.output()), server.output().slice(-2_000));
-            assert.equal(filesIn(server.data).length, files + round); // the scaled picture, stored when there was space again
+            assert.equal(filesIn(server.data).length, files + round); // plus the scaled picture, which was stored after space was free again
 
             server.free();
             assert.equal((await checkIn()).status, 201);
@@ -198,7 +198,7 @@ describe("a full disk", { concurrency: true }, () => {
   }
 
   describe("an upload that is larger than the free space", () => {
-    it("is refused when the disk is full, and leaves the free space as it was", whereFound(mounted), async () => {
+    it("is refused when the disk is full, and does not reduce the free space", whereFound(mounted), async () => {
       const server = await start("left", mounted);
       const device = await send(server.port, "POST", "/devices", { body: { ...server.application, platform: "test" } });
       const account = { username: "user", password: "password" };
@@ -226,7 +226,7 @@ describe("a full disk", { concurrency: true }, () => {
 });
 
 describe("an archive on a full disk", whereFound(limited), () => {
-  it("is removed, and the file and the cause are named", () => {
+  it("is removed, and the error names the file and the cause", () => {
     const file = join(folder, "b.tar");
     const program = `
       import { writeArchiveFile } from ${JSON.stringify(import.meta.resolve("../src/archives/archive-file.ts"))};

@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { runCommand } from "./command-line.ts";
 import { createTestDeployment, type TestDeployment } from "./deployments.ts";
 
-/** The messages of the commands without Citus; `npm run test:citus` tests them with it. */
+/** The messages of the commands without Citus; `npm run test:citus` tests them with Citus. */
 
 describe("rollcall distribute", () => {
   let deployment: TestDeployment;

@@ -18,7 +18,7 @@ const fileNames = new Set(
   ),
 );
 
-/** The resource that CONTRIBUTING.md takes as its example. */
+/** The example resource of CONTRIBUTING.md. */
 const example = /\bnotes\b/;
 
 function exists(path: string): boolean {
@@ -63,7 +63,7 @@ describe("documents", () => {
     );
   });
 
-  it("every page is in an index: that of docs/spec, of docs/run, or docs/README.md", () => {
+  it("every page is in the index of docs/spec, of docs/run, or in docs/README.md", () => {
     for (const folder of ["docs/spec", "docs/run"]) {
       const index = readText(`${folder}/README.md`);
       const missing = filesBelow(folder).filter((file) => !index.includes(`(${basename(file)})`));

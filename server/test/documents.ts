@@ -4,7 +4,7 @@ import { join } from "node:path";
 /** The root of the repository. */
 export const root = join(import.meta.dirname, "../..");
 
-/** Files below a folder of the repository, as paths from the root, with `/` on every system. */
+/** Lists the files below a folder of the repository, as paths from the root, with `/` on every system. */
 export function filesBelow(folder: string): string[] {
   return readdirSync(join(root, folder)).flatMap((name) => {
     const path = `${folder}/${name}`;
@@ -22,7 +22,7 @@ export interface Heading {
   readonly anchor: string;
 }
 
-/** The headings of a Markdown document with the anchors that GitHub gives them. */
+/** Lists the headings of a Markdown document with their anchors on GitHub. */
 export function headingsOf(markdown: string): Heading[] {
   const seen = new Map<string, number>();
   return [...withoutCode(markdown).matchAll(/^(#{1,6}) (.*)$/gm)].map(([, marks = "", title = ""]) => {
@@ -36,7 +36,7 @@ export function headingsOf(markdown: string): Heading[] {
   });
 }
 
-/** The document without its fenced code blocks. */
+/** Removes the fenced code blocks of a document. */
 export function withoutCode(markdown: string): string {
   return markdown.replaceAll(/^```.*?^```$/gms, "");
 }

@@ -13,7 +13,7 @@ after(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A working directory with this `.env`. */
+/** Creates a working directory with this `.env`. */
 function newFolder(name: string, file: string): string {
   const made = join(folder, name);
   mkdirSync(made);
@@ -22,7 +22,7 @@ function newFolder(name: string, file: string): string {
 }
 
 describe("the file .env in the working directory", () => {
-  it("is overridden by the environment, also by an empty variable", async () => {
+  it("is overridden by the environment, even by an empty variable", async () => {
     const cwd = newFolder(
       "precedence",
       "\ufeff# a comment\nDATA_DIR=./from-file\nREGION='eu'\nLOG_LEVEL=\"loud\" # wrong\n",
@@ -53,7 +53,7 @@ describe("the file .env in the working directory", () => {
     assert.equal(stderr, "Wrong settings:\n  PORTS (in .env) is not a setting. Did you mean PORT?\n");
   });
 
-  it("may contain no line that names a setting and sets nothing", async () => {
+  it("must not contain a line that names a setting without a value", async () => {
     const cwd = newFolder("colon", "DATA_DIR=data\n");
     for (const line of ["PORT: 18692", "export PORT 18692", "PORT"]) {
       writeFileSync(join(cwd, ".env"), `DATA_DIR=data\n${line}\n`);

@@ -6,7 +6,7 @@ import { openStream, type TestStream } from "./event-streams.ts";
 import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { type PostgresProxy, startPostgresProxy } from "./postgres-proxy.ts";
 
-/** Streams of one process while another one writes, on PostgreSQL. */
+/** Streams of one process while another process writes, on PostgreSQL. */
 
 const skip = process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL";
 const common = { RATE_LIMITS: "off" };
@@ -41,7 +41,7 @@ describe("events of other processes: E9, hostile.md 51", { skip }, () => {
   }
 
   /**
-   * A stream that has reported that it is ready, at a process that reads the log only when it receives a notification.
+   * Opens a stream, until it is ready, at a process that reads the log only after a notification.
    */
   async function listen({ port }: TestApp, token = ann.token): Promise<TestStream> {
     const stream = await openStream(port, "/events/stream?types=checkin.*", { token });
@@ -54,7 +54,7 @@ describe("events of other processes: E9, hostile.md 51", { skip }, () => {
     assert.equal((await call("POST /checkins", { token: ann.token, body: { location: "1,2", tag } })).status, 201);
   }
 
-  /** The number of the writer's database connections that listen. */
+  /** Counts the writer's database connections that listen. */
   async function countListening(): Promise<number> {
     const { rows } = await sql<{ count: number }>`
       select count(*) as count from pg_stat_activity
@@ -75,7 +75,7 @@ describe("events of other processes: E9, hostile.md 51", { skip }, () => {
     assert.equal((await stream.next()).data.object.tag, "second");
   });
 
-  it("a connection that was cut listens again, and misses nothing that was written in between", async () => {
+  it("a connection that was cut listens again, and misses no event that was written in between", async () => {
     const stream = await listen(await start({ EVENTS_POLL_MS: neverMs, DATABASE_URL: proxy.url }));
     await until(async () => (await countListening()) === 1);
     await proxy.close();
@@ -85,7 +85,7 @@ describe("events of other processes: E9, hostile.md 51", { skip }, () => {
     assert.equal((await stream.next()).data.object.tag, "while it was cut");
   });
 
-  it("without notifications events come with the next poll, and writes succeed", async () => {
+  it("without notifications events arrive with the next poll, and writes succeed", async () => {
     const { reads } = writer.app.database;
     await sql`create function public.pg_notify(text, text) returns void language plpgsql as $$
       begin raise exception 'too many notifications in the NOTIFY queue' using errcode = '54000'; end $$`.execute(
@@ -108,14 +108,14 @@ describe("events of other processes: E9, hostile.md 51", { skip }, () => {
     }
   });
 
-  it("a process listens over one connection, whatever the number of its streams", async () => {
+  it("a process listens on one connection, regardless of the number of its streams", async () => {
     const reader = await start();
     await Promise.all(Array.from({ length: 5 }, () => listen(reader)));
     await until(async () => (await countListening()) > 0);
     assert.equal(await countListening(), 1);
   });
 
-  it("with DATABASE_POOLER=transaction no connection listens, and events come with the next poll", async () => {
+  it("with DATABASE_POOLER=transaction no connection listens, and events arrive with the next poll", async () => {
     const pooled = { DATABASE_POOLER: "transaction" };
     const [reader, other] = [await start(pooled), await start(pooled)];
     assert.equal(reader.config.eventsPollMs, 50);

@@ -2,21 +2,21 @@ import { once } from "node:events";
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { createMessageReader, type StreamMessage } from "../../verify/stream-messages.ts";
 
-/** A client of a stream, which stores the messages that it receives. */
+/** A client of a stream, which stores the received messages. */
 export interface TestStream {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
-  /** All received bytes, as text. */
+  /** All received bytes as a string. */
   readonly text: string;
   readonly messages: readonly StreamMessage[];
-  /** The id that a client would send when it connects again. */
+  /** The id that a client would send on reconnection. */
   readonly lastId: string | undefined;
   readonly isClosed: boolean;
-  /** The next message that a test has not taken yet, once it has arrived. */
+  /** Waits for the next message, in order. */
   next(): Promise<StreamMessage>;
-  /** Messages up to the first one that matches, which is the last. */
+  /** Waits for messages up to the first match, and includes it. */
   until(isLast: (message: StreamMessage) => boolean): Promise<StreamMessage[]>;
-  /** Resolves when the server has ended the stream, or its connection was cut. */
+  /** Resolves when the server has closed the stream, or its connection was cut. */
   closed(): Promise<void>;
   pause(): void;
   resume(): void;
@@ -64,7 +64,7 @@ function createStream(outgoing: ClientRequest, incoming: IncomingMessage): TestS
     wake();
   };
   incoming.on("close", close).on("error", close);
-  outgoing.on("error", () => {}); // the response reports it as well
+  outgoing.on("error", () => {}); // also reported by the response
 
   async function waitUntil(isReached: () => boolean, what: string): Promise<void> {
     const endsAt = performance.now() + waitMs;

@@ -6,7 +6,7 @@ import { runProgram } from "./running-server.ts";
 
 const basics = { ROLLCALL_SECRET: "a secret for tests", DATABASE_TIMEOUT_MS: "1000", LOG_LEVEL: "error" };
 
-/** The output of a start that fails with these settings; never a stack, and never a password. */
+/** Runs a start that fails with these settings, and returns its output, which has no stack and no password. */
 export async function failureOf(settings: Readonly<Record<string, string>>): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-test-"));
   const given = { DATA_DIR: join(folder, "data"), PORT: "0", ...basics, ...settings };

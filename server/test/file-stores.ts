@@ -4,12 +4,12 @@ import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { startS3Server } from "./s3-server.ts";
 
-/** A store of files in each form that a deployment can configure. */
+/** A file store of one of the kinds that a deployment can configure. */
 export interface FileStore {
   readonly settings: Readonly<Record<string, string>>;
-  /** Keys of all objects of an application, sorted. */
+  /** Lists the keys of all objects of an application, sorted. */
   listKeys(appid: string): Promise<string[]>;
-  /** Names of the remains of unfinished writes. */
+  /** Lists the temporary files of unfinished writes. */
   listLeftovers(): string[];
   close(): Promise<void>;
 }
@@ -43,14 +43,14 @@ async function startS3(folder: string, FILES_DOWNLOAD: string): Promise<FileStor
   };
 }
 
-/** Every kind of store, by the name in test titles. */
+/** Every kind of store by its name in test titles. */
 export const fileStores: Readonly<Record<string, (folder: string) => Promise<FileStore>>> = {
   "in a folder": async (folder) => ({ ...(await startFolder(folder)), close: async () => {} }),
   "in S3": (folder) => startS3(folder, "stream"),
   "in S3, read there": (folder) => startS3(folder, "redirect"),
 };
 
-/** Starts a store in a folder of its own. */
+/** Starts a store in a new folder. */
 export async function startFileStore(name: keyof typeof fileStores): Promise<FileStore> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-files-"));
   const start = fileStores[name];

@@ -10,8 +10,8 @@ import { killRunningServers, startProgram } from "./running-server.ts";
 import { dataPart, download, formHeaders, formOf } from "./uploads.ts";
 
 /**
- * hostile.md 31 for files: a server is killed while it takes uploads; another process of the same deployment verifies
- * the result.
+ * hostile.md 31 for files: a server is killed during uploads, and another process of the same deployment verifies the
+ * result.
  */
 
 let test: TestApp;
@@ -25,7 +25,7 @@ after(async () => {
   await test.close();
 });
 
-/** Ids of the files whose bytes are in the folder. */
+/** Lists the ids of the files whose bytes are in the folder. */
 function idsInFolder(): string[] {
   return readdirSync(join(test.config.dataDir, "files", test.application.appid)).sort();
 }
@@ -37,7 +37,7 @@ async function listBlobs(): Promise<Map<string, string>> {
 }
 
 describe("kill -9 while files are uploaded and deleted", () => {
-  it("every answered upload is complete, every answered deletion is done, and no orphaned object stays", async () => {
+  it("every answered upload is complete, every answered deletion is done, and no orphaned object remains", async () => {
     const { databaseUrl, dataDir, secrets = [] } = test.config;
     const settings = { DATABASE_URL: databaseUrl, DATA_DIR: dataDir, ROLLCALL_SECRET: secrets.join() };
     const stored = new Map<string, string>();

@@ -1,4 +1,4 @@
-/** A box of ISO base media: its length, its type, its content. */
+/** Builds a box of ISO base media: length, type and content. */
 export function box(type: string, ...content: readonly (Buffer | string)[]): Buffer {
   const bytes = Buffer.concat(content.map((each) => (typeof each === "string" ? Buffer.from(each, "latin1") : each)));
   const head = Buffer.alloc(8);
@@ -10,12 +10,12 @@ export function box(type: string, ...content: readonly (Buffer | string)[]): Buf
 /** The location in the metadata of test films. */
 export const filmedAt = "+48.2082+016.3738/";
 
-/** A sample description of one track. */
+/** Builds the sample description of one track. */
 export function sampleDescription(format: string): Buffer {
   return box("trak", box("mdia", box("minf", box("stbl", box("stsd", "\0\0\0\0\0\0\0\x01", box(format, "\0\0"))))));
 }
 
-/** A film as phones write them: with the location in several places. */
+/** Builds a film as phones write it, with the location in several boxes. */
 export function film(media: Buffer): Buffer {
   return Buffer.concat([
     box("ftyp", "qt  \0\0\0\0qt  "),

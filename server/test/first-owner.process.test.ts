@@ -16,7 +16,7 @@ after(() => deployment.remove());
 
 // spec/operators#first-owner
 describe("a start on a deployment without operators", () => {
-  it("creates exactly one owner on either engine, also if several processes start at once", async () => {
+  it("creates exactly one owner on either engine, even if several processes start simultaneously", async () => {
     const settings = { ...deployment.settings, PASSWORD_HASH_PASSES: "1" };
     const servers = await Promise.all([startProgram(settings), startProgram(settings)]);
     const output = () => servers.map((server) => server.output()).join("");

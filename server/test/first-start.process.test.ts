@@ -19,7 +19,7 @@ let folders = 0;
 afterEach(killRunningServers);
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A DATA_DIR that does not exist yet. */
+/** A path for DATA_DIR that does not exist yet. */
 function newFolder(): string {
   folders += 1;
   return join(folder, `${folders}`);
@@ -30,7 +30,7 @@ function post(port: number, path: string, body: unknown, options: CallOptions = 
 }
 
 describe("the first start on an empty DATA_DIR", () => {
-  it("prints the credentials of a demo application and of an operator once, with working calls; later starts print none", async () => {
+  it("prints working credentials of a demo application and of an operator once; later starts print none", async () => {
     const settings = { DATA_DIR: newFolder() };
     const first = await startProgram(settings);
     await waitUntil(() => operatorPattern.test(first.output()), "the print of the calls");
@@ -71,7 +71,7 @@ describe("the first start on an empty DATA_DIR", () => {
     assert.ok(!server.output().includes(secret));
   });
 
-  it("creates one demo application and one secret for two processes at once, and both serve (hostile.md 36)", async () => {
+  it("creates one demo application and one secret for two simultaneous processes, and both serve (hostile.md 36)", async () => {
     const settings = { DATA_DIR: newFolder() };
     const [a, b] = await Promise.all([startProgram(settings), startProgram(settings)]);
     await waitUntil(() => curlPattern.test(a.output() + b.output()), "the print of the calls");
@@ -84,7 +84,7 @@ describe("the first start on an empty DATA_DIR", () => {
     assert.deepEqual(await Promise.all([a.end("SIGTERM"), b.end("SIGTERM")]), [0, 0]);
   });
 
-  it("fails on a port in use with a clear error and a non-zero exit code, and leaves the demo application to a successful start", async () => {
+  it("fails on a port in use with a clear error and a non-zero exit code; the next start creates the demo application", async () => {
     const blocker = createServer().listen(0, "127.0.0.1");
     await once(blocker, "listening");
     const { port } = blocker.address() as AddressInfo; // listens on TCP
@@ -104,7 +104,7 @@ describe("the first start on an empty DATA_DIR", () => {
   });
 });
 
-describe("a first start whose output goes into a file", () => {
+describe("a first start whose output is redirected to a file", () => {
   it("creates an owner who must first set another password, and prints how", async () => {
     const { settings, remove } = await createTestDeployment();
     const file = join(settings.DATA_DIR, "out.log");
@@ -112,7 +112,7 @@ describe("a first start whose output goes into a file", () => {
     const { child, exited } = spawnProgram(settings, { stdout: output });
     const said = () => readFileSync(file, "utf8");
     const portPattern = /"url":"http:\/\/127\.0\.0\.1:(\d+)"/;
-    // The log is flushed after a tenth of a second, the instructions at once.
+    // The log is flushed after 100 ms, the instructions immediately.
     await waitUntil(() => said().includes("YOUR NEW PASSWORD") && portPattern.test(said()), "the print of the calls");
     assert.match(said(), /must be changed first, because this output is stored/);
     const port = Number(portPattern.exec(said())?.[1]);
@@ -130,8 +130,8 @@ describe("a first start whose output goes into a file", () => {
   });
 });
 
-describe("wrong settings", () => {
-  it("are all reported, without a stack, and the exit code is 1", async () => {
+describe("invalid settings", () => {
+  it("are all reported, without a stack, with exit code 1", async () => {
     const settings = { DATA_DIR: newFolder(), PORT: "http", LOG_LEVEL: "loud", REGION: "Mars!", BODY_BYTES_MAX: "-1" };
     const { code, stdout, stderr } = await runProgram("src/main.ts", [], settings);
     assert.deepEqual([code, stdout], [1, ""]);
@@ -148,7 +148,7 @@ describe("wrong settings", () => {
     assert.doesNotMatch(stderr, /ECONNREFUSED|\n\s+at /);
   });
 
-  it("an unreachable database ends the start with the reason", async () => {
+  it("an unreachable database stops the start with the reason", async () => {
     const settings = {
       DATA_DIR: newFolder(),
       DATABASE_URL: "postgres://127.0.0.1:1/nowhere",

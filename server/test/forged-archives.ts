@@ -3,10 +3,10 @@ import { ArchiveWriter } from "../src/archives/archive.ts";
 import { readArchive } from "../src/archives/archive-reader.ts";
 import { endName, headName, keyOf, rowsName, tableOf } from "../src/archives/format.ts";
 
-/** An archive in parts, for a test to forge one of them. */
+/** The parts of an archive, of which a test forges one. */
 export interface ArchivePieces {
   readonly head: Readonly<Record<string, unknown>>;
-  /** All entries between the head and the end, in their order. */
+  /** All entries between the head and the end, in order. */
   readonly entries: readonly ArchiveEntryPiece[];
   /** Members of the end that are not computed from the entries. */
   readonly end: Readonly<Record<string, unknown>>;
@@ -33,7 +33,7 @@ export async function splitArchive(archive: AsyncIterable<Uint8Array>): Promise<
   };
 }
 
-/** Builds an archive of these parts, with correct digests and counts. */
+/** Builds an archive from these parts, with correct digests and counts. */
 export function* putTogether({
   head,
   entries,
@@ -56,7 +56,7 @@ export function* putTogether({
   yield* writer.end();
 }
 
-/** The archive with other rows in a table, which has one part in it or none. */
+/** Replaces the rows of a table, of which the archive has at most one part. */
 export function withLines(
   pieces: ArchivePieces,
   table: string,
@@ -80,7 +80,7 @@ export function withLines(
   return { ...pieces, entries: pieces.entries.toSpliced(lastTable + 1, 0, changed) };
 }
 
-/** The archive with a member of the first row of a table replaced. */
+/** Replaces a member of the first row of a table. */
 export function withValue(pieces: ArchivePieces, table: string, column: string, value: unknown): ArchivePieces {
   return withLines(pieces, table, ([first = "{}", ...others]) => [
     JSON.stringify({ ...JSON.parse(first), [column]: value }),

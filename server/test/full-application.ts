@@ -10,7 +10,7 @@ import { createOwnedObject, ownedSeeds } from "./owned-seeds.ts";
 import { begin, sendBytes } from "./tus.ts";
 import { dataPart, png, upload } from "./uploads.ts";
 
-/** An hour of the audit log is counted after its end. */
+/** The audit log is counted by the hour, after the end of the hour. */
 const twoHoursMs = 7_200_000;
 
 /** An application with data of every kind. */
@@ -24,7 +24,7 @@ export interface FullApplication {
   readonly picture: Buffer;
 }
 
-/** Fills an empty application: by API calls, and row by row for data that take the API a long time. */
+/** Fills an empty application through the API, and with statements for data that would take too long. */
 export async function fillApplication(test: TestApp): Promise<FullApplication> {
   const { appid } = test.application;
   const [jane, john] = [await test.signUp("Jäne 𝕁"), await test.signUp("John")];
@@ -66,7 +66,7 @@ export async function fillApplication(test: TestApp): Promise<FullApplication> {
 
   await test.app.database.write(async ({ queries }) => {
     const application_id = appid;
-    await queries.insertInto("metric_inbox").values(inbox).execute(); // stays here: the compactor does not know of it
+    await queries.insertInto("metric_inbox").values(inbox).execute(); // not compacted, because the compactor is not notified
     const reset = { application_id, user_id: john.id, digest: "d", tries_left: 3, expires_at: 9_007_199_254_740_991 };
     await queries.insertInto("password_resets").values(reset).execute();
     const times = { due_at: test.now(), expires_at: 9_007_199_254_740_991 };
@@ -94,16 +94,16 @@ export async function fillApplication(test: TestApp): Promise<FullApplication> {
   await succeed(`POST /_/api/applications/${appid}/locations`, operator.token, { location: "0,180", name: "Public" });
   const hook = { url: "https://1.1.1.1/hook", types: ["*"], headers: { authorization: "Bearer" } };
   await succeed(`POST /_/api/applications/${appid}/webhooks`, operator.token, hook);
-  await succeed(`PATCH /_/api/applications/${appid}`, operator.token, { name: "Full" }); // leaves an entry in the audit log
+  await succeed(`PATCH /_/api/applications/${appid}`, operator.token, { name: "Full" }); // writes an entry of the audit log
   await countAuditLog(test.now() + twoHoursMs, test.app.database);
-  await succeed("GET /events", jane.token); // from now on the application has a log
+  await succeed("GET /events", jane.token); // starts the event log of the application
   await succeed("PUT /metadata/me/event", jane.token, { value: 1 });
   await test.app.eventLog.settle(appid);
   await test.app.statistics.save();
   return { jane, john, checkinId, blobId, blob, pictureId, picture };
 }
 
-/** All rows of these tables as text, sorted; of one application or of all. */
+/** Reads all rows of these tables as sorted strings, of one application or of all. */
 export async function readTables(
   databaseUrl: string,
   tables: readonly string[] = archivedTables,

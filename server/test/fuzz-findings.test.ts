@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { assertError, openRaw, startTestApp, type TestApp } from "./harness.ts";
 import { bytesHeaders, metadataOf } from "./tus.ts";
 
-/** Faults that `npm run test:fuzz` has found. */
+/** Regression tests for bugs that `npm run test:fuzz` has found. */
 
 let test: TestApp;
 before(async () => {
@@ -14,7 +14,7 @@ after(() => test.close());
 
 // spec/uploads#interrupted-uploads
 describe("a resumable upload whose user is deleted while its first bytes arrive", () => {
-  it("gets 401 like every call of a deleted user, not 404", async () => {
+  it("gets 401 like every call of a deleted user, and not 404", async () => {
     const { id, token } = await test.signUp("Jane");
     const connection = openRaw(test.port);
     const headers = {

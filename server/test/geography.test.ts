@@ -16,7 +16,7 @@ interface World {
 }
 
 let test: TestApp;
-/** A few rows at difficult points, and thousands of rows of which most are at one point. */
+/** Some rows at edge cases, and thousands of rows, most of them at one point. */
 let sparse: World;
 let dense: World;
 before(async () => {
@@ -77,7 +77,7 @@ function expectedIds({ rows }: World, range: LocationRange, sortOrder: SortOrder
   return found.sort((a, b) => sign * (a.key - b.key || (a.id < b.id ? -1 : 1))).map(({ id }) => id);
 }
 
-/** Asserts that a search finds these rows, page by page, forward and back. */
+/** Asserts that a search finds these rows in pages, in both directions. */
 async function assertFound(world: World, range: LocationRange, sortOrder: SortOrder, pageSize = 1_000): Promise<void> {
   const expected = expectedIds(world, range, sortOrder);
   const query = { locationRange: textOf(range), sortOrder, pageSize };
@@ -127,7 +127,7 @@ describe("GET /checkins with a locationRange: hostile.md 21", () => {
     }
   });
 
-  it("a point exactly on the border belongs to the area", async () => {
+  it("an area includes its border", async () => {
     for (const row of sparse.rows.filter((_, n) => n % 5 === 0)) {
       const center = { lat: 10, lng: row.lng / 2 };
       const meters = distanceMeters(center, row);
@@ -136,7 +136,7 @@ describe("GET /checkins with a locationRange: hostile.md 21", () => {
     }
   });
 
-  it("finds the same rows as a scan of all rows, wherever the area is", async () => {
+  it("finds the same rows as a scan of all rows, anywhere on earth", async () => {
     const place = fc.record({
       lat: fc.oneof(fc.double({ min: -90, max: 90, noNaN: true }), fc.constantFrom(...latitudes)),
       lng: fc.oneof(fc.double({ min: -180, max: 180, noNaN: true }), fc.constantFrom(...longitudes)),
@@ -166,7 +166,7 @@ describe("GET /checkins with a locationRange: hostile.md 21", () => {
     );
   });
 
-  it("finds the same among thousands of rows at one point, also by distance", async () => {
+  it("finds the same rows among thousands at one point, also in order of distance", async () => {
     const around = { lat: 48, lng: 16 };
     for (const sortOrder of ["-created", "distance", "-distance"] as const) {
       await assertFound(dense, circle(crowded, 3e7), sortOrder);
@@ -178,7 +178,7 @@ describe("GET /checkins with a locationRange: hostile.md 21", () => {
     await assertFound(dense, circle(destination(crowded, 45, 700), 1_500), "distance", 700);
   });
 
-  it("accepts blanks and decimals in every number, and treats both forms of the antimeridian alike", async () => {
+  it("accepts white space and decimals in every number, and both forms of the antimeridian", async () => {
     const read = async (locationRange: string) => idsOf(await readCheckins(test, { locationRange }, sparse.reader));
     const expected = await read("0,180,10000");
     assert.ok(expected.length > 0);
@@ -188,7 +188,7 @@ describe("GET /checkins with a locationRange: hostile.md 21", () => {
     assert.deepEqual(await read(" -60 , 170 - 60 , -170 "), await read("-60,170-60,-170"));
   });
 
-  it("an invalid area gets 400, with the name of the parameter", async () => {
+  it("an invalid area is refused with 400 and the name of the parameter", async () => {
     const form = "must be a circle such as 47.6,-122.3,500 or a box such as 47.5,-122.4-47.7,-122.2.";
     const degrees = "must have a latitude between -90 and 90 and a longitude between -180 and 180.";
     const radius = "must have a radius of 0 meters or more.";

@@ -19,7 +19,7 @@ after(() => test.close());
 // biome-ignore lint/suspicious/noExplicitAny: results of every shape
 type Result = any;
 
-/** A client that sends GET and POST only. */
+/** A client that sends only GET and POST. */
 function limitedClient() {
   const operations = new Set<string>();
   let token: string | undefined;
@@ -32,7 +32,7 @@ function limitedClient() {
   return {
     operations,
     send,
-    /** Any method, in a batch of one. */
+    /** Sends any method in a batch of one item. */
     async tunnel(operation: string, parameters?: unknown): Promise<Result> {
       const [method = "", path = ""] = operation.split(" ");
       const { responses } = await send("POST", "/batch", { requests: [{ method, path, parameters }] });
@@ -85,7 +85,7 @@ it("registers, signs up, and reaches every client operation, whatever its method
   await tunnel("DELETE /users/me/identities/crm/4711");
   await tunnel("DELETE /users/me/identities/crm");
 
-  // Files are transferred by GET and POST directly; all other operations are sent in a batch.
+  // Files are transferred directly, by GET and POST; all other operations are sent in a batch.
   for (const kind of ownedIdKinds) {
     const { fields, bytes } = ownedSeeds[kind];
     const { collection } = ownedKinds[kind];
@@ -125,7 +125,7 @@ it("registers, signs up, and reaches every client operation, whatever its method
   use((await tunnel("POST /users/login", name)).accessToken);
   assert.equal(await tunnel("DELETE /users/me"), true);
 
-  // These two need a mailed code and a provider's token; the tests of batches cover their errors.
+  // Two operations need a mailed code or a provider's token; the tests of batches cover their errors.
   const others = ["resetPassword", "loginSocialUser"];
   const client = test.app.routes.filter(({ caller, isBatchable }) => caller !== "operator" && isBatchable !== false);
   const missing = client.filter(({ operation }) => !operations.has(operation) && !others.includes(operation));

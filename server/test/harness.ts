@@ -33,14 +33,14 @@ export interface CallOptions {
   /** Sent as JSON; a string or a Buffer is sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Without it, a call has a connection of its own. */
+  /** Without an agent, each call opens a connection. */
   readonly agent?: Agent;
 }
 
-/** Keeps connections, for tests with thousands of calls: these take a fourth less processor time. */
+/** Reuses connections, which saves a fourth of the processor time in tests with thousands of calls. */
 export const keepAlive = new Agent({ keepAlive: true });
 
-/** A real server on a real port with a database of its own, and a clock that the test moves. */
+/** A real server on a real port with its own database, and a clock that the test moves. */
 export interface TestApp {
   readonly app: App;
   readonly config: Config;
@@ -80,23 +80,23 @@ export interface TestUser {
   readonly deviceToken: string;
 }
 
-/** Cheap hashes, because tests rarely depend on the cost of passwords. */
+/** Cheap hashes, because few tests depend on the cost of passwords. */
 const cheapHashing = { PASSWORD_HASH_MEMORY_KIB: "8", PASSWORD_HASH_PASSES: "1" };
 
-/** On a busy machine, a call may wait longer for the database than the default allows; that is no outage. */
+/** A longer timeout than the default, because a call may wait for the database on a busy machine. */
 const patientWithDatabase = { DATABASE_TIMEOUT_MS: "60000" };
 
-/** The clock of tests does not advance by itself, so every device stays in its first minute. */
+/** Without limits of new devices, because the clock of tests stands still in their first minute. */
 const newDevicesUnlimited = { RATE_LIMIT_NEW_DEVICES_PER_SECOND: "0" };
 
 /** For tests of the default limits of a deployment. */
 export const newDevicesByDefault = { RATE_LIMIT_NEW_DEVICES_PER_SECOND: "" };
 
 /**
- * Starts a server on the engine that TEST_DATABASE_URL names, SQLite by default; tests do not depend on the engine.
+ * Starts a server on the engine of TEST_DATABASE_URL, SQLite by default. Tests do not depend on the engine.
  *
- * @param settings environment settings on top of the defaults; DATABASE_URL shares another app's database
- * @param overrides replace the DNS, the folder of the built console, and what bounds the service of webhooks
+ * @param settings environment variables that override the defaults; DATABASE_URL shares another app's database
+ * @param overrides replace the DNS, the folder of the built console, and the limits of webhooks
  */
 export async function startTestApp(
   settings: Readonly<Record<string, string>> = {},
@@ -189,10 +189,10 @@ export async function startTestApp(
   };
 }
 
-/** For tests that move the clock by months: keeps operators signed in. */
+/** Settings for tests that move the clock by months, in which operators stay signed in. */
 export const longSessions = { OPERATOR_SESSION_MS: "315360000000", OPERATOR_IDLE_MS: "315360000000" };
 
-/** Sends one request, over a connection of its own unless there is an agent. */
+/** Sends one request, on a new connection unless there is an agent. */
 export function send(port: number, method: string, path: string, options: CallOptions = {}): Promise<Answer> {
   const { token, body, agent = false } = options;
   const isRaw = typeof body === "string" || Buffer.isBuffer(body);
@@ -223,19 +223,19 @@ export function send(port: number, method: string, path: string, options: CallOp
   });
 }
 
-/** A connection over which a test sends arbitrary bytes. */
+/** A connection on which a test sends arbitrary bytes. */
 export interface RawConnection {
   write(bytes: string | Buffer): void;
-  /** Ends the sending side, and still receives. */
+  /** Closes the sending side, and still receives. */
   finish(): void;
-  /** The next response, or undefined once the server has closed. Rejects if neither happens within a minute. */
+  /** Waits for the next response; undefined after the server has closed. Rejects after a minute. */
   receive(): Promise<Answer | undefined>;
   close(): void;
 }
 
 export function openRaw(port: number): RawConnection {
   const socket = connect(port, "127.0.0.1");
-  let received = ""; // while a body arrives, only its length is read, so that its parts are not copied with every chunk
+  let received = ""; // only the length is read while a body arrives, so that its parts are not concatenated per chunk
   let head: { readonly status: number; readonly headers: Record<string, string>; readonly bytes: number } | undefined;
   let isClosed = false;
   let wake = () => {};
@@ -292,7 +292,7 @@ export function openRaw(port: number): RawConnection {
   };
 }
 
-/** Asserts a whole success response: this status, this result, a request id, and no other members. */
+/** Asserts a complete success response: this status, this result, a request id, and no other members. */
 export function assertResult(answer: Answer, status: number, result: unknown): void {
   const { request_id } = answer.body;
   assert.match(request_id, requestIdPattern);
@@ -301,7 +301,7 @@ export function assertResult(answer: Answer, status: number, result: unknown): v
 }
 
 /**
- * Asserts a whole error response: these values, a request id, and no other members; no message without the argument.
+ * Asserts a complete error response: these values, a request id, and no other members; no message without the argument.
  */
 export function assertError(
   answer: Answer,
@@ -321,7 +321,7 @@ export function assertError(
   assert.equal(retryAfterSeconds !== undefined, status === 429 || status === 503, "only with 429 and 503");
 }
 
-/** The errors that name the parameter at fault (spec/errors#error-details). */
+/** The errors that name the invalid parameter (spec/errors#error-details). */
 const errorsOfParameters: ReadonlySet<string> = new Set([
   ...["ParameterMissingRequiredValue", "ParameterOutOfRange", "ParameterIncorrectFormat"],
   ...["ItemAlreadyExists", "RequestTooLarge"],
@@ -332,7 +332,7 @@ const errorsOfParameters: ReadonlySet<string> = new Set([
  * it.
  */
 const tokenRefused = "Incorrect token type.";
-/** Messages that details may follow: the verbs of the path, the place in the body. */
+/** Messages that details may follow: the verbs of the path, the position in the body. */
 const detailed = [tokenRefused, "There is no such operation.", "The body is not valid JSON."];
 
 function withReason(expected: string, message: unknown): unknown {
@@ -342,7 +342,7 @@ function withReason(expected: string, message: unknown): unknown {
 
 const requestIdPattern = /^[\w-]{8,64}$/;
 
-/** Throws for a response that the route does not declare, whichever test receives it. */
+/** Throws for a response that the route does not declare. */
 function checkDeclared(app: App, method: string, path: string, { status, body }: Answer): void {
   const candidates = declarationsOf(app).get(shapeOf(method, path)) ?? [];
   const found = candidates.find((each) => matches(each.path, path));
@@ -354,7 +354,7 @@ function checkDeclared(app: App, method: string, path: string, { status, body }:
   if (status === 500) throw new Error(`${method} ${path} answered 500`);
 }
 
-/** The answers that an operation declares. */
+/** The declared responses of an operation. */
 interface Declaration {
   readonly method: string;
   readonly path: string;
@@ -364,7 +364,7 @@ interface Declaration {
 
 const declarations = new WeakMap<App, Map<string, Declaration[]>>();
 
-/** The declarations by the shape of their paths: to compare a path with all of them would cost more than some calls. */
+/** The declarations by method and number of segments, because comparing a path with all of them is slow. */
 function declarationsOf(app: App): Map<string, Declaration[]> {
   return declarations.getOrInsertComputed(app, () => {
     const ofRoutes = app.routes.map((route): Declaration => {
@@ -378,7 +378,7 @@ function declarationsOf(app: App): Map<string, Declaration[]> {
   });
 }
 
-/** The method and the number of segments. */
+/** The key of a path: its method and number of segments. */
 function shapeOf(method: string, path: string): string {
   return `${method} ${path.split("?", 1)[0]?.split("/").length}`;
 }

@@ -16,7 +16,7 @@ interface NamedTest {
   readonly name: string;
 }
 
-/** Each test is on a line of its own within its cell: `file` › "name". */
+/** Parses the tests of a cell, one per line: `file` › "name". */
 function testsOf(row: string): NamedTest[] {
   return [...row.matchAll(/`([\w./-]+\.test\.ts)` › "(.+?)"(?=<br>| \|)/g)].map(([, file = "", name = ""]) => ({
     file,
@@ -24,7 +24,7 @@ function testsOf(row: string): NamedTest[] {
   }));
 }
 
-/** The scenarios of the fault tests are in the same cells. */
+/** Parses the scenarios of the fault tests in the same cells. */
 function scenariosOf(row: string): string[] {
   return [...row.matchAll(/`npm run test:faults` › "(.+?)"(?=<br>| \|)/g)].map(([, name = ""]) => name);
 }

@@ -22,7 +22,7 @@ after(async () => {
   assert.deepEqual(failures, []);
 });
 
-/** Creates a check-in with these fields, or with this text as the members of the JSON object. */
+/** Creates a check-in with these fields, or with this string as the members of the JSON object. */
 function checkIn(fields: Record<string, unknown> | string): Promise<Answer> {
   const body = typeof fields === "string" ? `{"location":"1,2",${fields}}` : { location: "1,2", ...fields };
   return test.call("POST /checkins", { token: user.token, body });
@@ -57,7 +57,7 @@ describe("names with a meaning in JavaScript (15)", () => {
     assert.ok(!("polluted" in {}) && !("location" in {}));
   });
 
-  it("are ordinary providers, identifiers, user names and texts", async () => {
+  it("are ordinary providers, identifiers, user names and strings", async () => {
     for (const name of specialNames) {
       assert.equal((await addIdentity(name, name)).body.result, 1);
       assert.equal((await findUserOf(name, name)).body.result, user.id);
@@ -72,7 +72,7 @@ describe("names with a meaning in JavaScript (15)", () => {
 describe("JSON (17)", () => {
   const nested = (levels: number) => `${'{"a":['.repeat(levels / 2)}${"]}".repeat(levels / 2)}`;
 
-  it("JSON nested 10,000 deep is ignored under an unknown name, and refused under a known one", async () => {
+  it("JSON nested 10,000 deep is ignored in an unknown member, and refused in a parameter", async () => {
     assert.equal((await checkIn(`"unknown":${nested(10_000)}`)).status, 201);
     for (const name of ["comment", "location"]) {
       assert.equal((await checkIn(`"${name}":${nested(10_000)}`)).body.error, "ParameterIncorrectFormat");
@@ -80,7 +80,7 @@ describe("JSON (17)", () => {
     assert.ok((await checkIn(`"id":12345678901234567890,"unknown":${nested(10_000)}`)).status < 500);
   });
 
-  it("a body of only [ or only { is refused, and as too large above the limit", async () => {
+  it("a body of only [ or only { is refused, above the limit as too large", async () => {
     for (const character of ["[", "{", '{"a":', "[{"]) {
       const body = character.repeat(1_000_000 / character.length);
       const answer = await test.call("POST /checkins", { token: user.token, body });
@@ -90,7 +90,7 @@ describe("JSON (17)", () => {
     assertError(answer, 413, "RequestTooLarge", 1281, "The body is larger than 1048576 bytes.");
   });
 
-  it("lone surrogates and NUL in any text, numbers beyond a double, and NaN get 400", async () => {
+  it("lone surrogates and NUL in any string, numbers beyond a double, and NaN get 400", async () => {
     for (const text of ["\\ud800", "a\\udfff", "\\udc00\\ud800", "\\u0000", "a\\u0000b"]) {
       const answer = await checkIn(`"comment":"${text}"`);
       const message = "comment must be Unicode text without NUL.";
@@ -109,7 +109,7 @@ describe("JSON (17)", () => {
     }
   });
 
-  it("-0 is 0, and NaN and 1e400 are valid texts in text parameters", async () => {
+  it("-0 is 0, and NaN and 1e400 are valid strings in string parameters", async () => {
     assert.deepEqual((await checkIn({ location: "-0,-0" })).body.result.location, { lat: 0, lng: 0 });
     for (const comment of ["NaN", "1e400", "-0", "null", "undefined", "[object Object]"]) {
       assert.equal((await checkIn({ comment })).body.result.comment, comment);
@@ -134,7 +134,7 @@ describe("JSON (17)", () => {
 });
 
 // spec/transport#texts
-describe("texts (19, 20, 23)", () => {
+describe("strings (19, 20, 23)", () => {
   const family = "👩‍👩‍👧‍👦";
   const texts = {
     "4-byte Unicode": `${family}𝔘𐍈`.repeat(8),
@@ -169,11 +169,11 @@ describe("texts (19, 20, 23)", () => {
       assert.deepEqual({ ...body, ...created.body.result, username: body.username }.firstName, text);
       assert.equal(created.body.result.userName, body.username);
       const { email } = (await test.call("POST /users/login", { token: user.deviceToken, body })).body.result;
-      assert.equal(email ?? "", trimAddress(text)); // spec/users: what no mail system delivers to is removed
+      assert.equal(email ?? "", trimAddress(text)); // spec/users: characters that no mail system accepts are removed
     });
   }
 
-  it("wildcards and quotes match nothing but themselves", async () => {
+  it("wildcards and quotes match only themselves", async () => {
     await test.signUp("wild card");
     assert.equal((await addIdentity("wild", "card")).body.result, 1);
     for (const pattern of [
@@ -201,7 +201,7 @@ describe("dates (22)", () => {
   const search = (range: string) =>
     test.call(`GET /checkins?created=${encodeURIComponent(range)}&pageSize=1`, { token: user.token });
 
-  it("ranges before 1970, in the years 1 and 9999, and with either end open are valid", async () => {
+  it("ranges before 1970, in the years 1 and 9999, and with an open start or end are valid", async () => {
     const before = [
       "-1969-12-31",
       "-5--3",

@@ -4,7 +4,7 @@ import path from "node:path";
 import { describe, it } from "node:test";
 import { findLadderViolations, readServerSources } from "../../scripts/import-ladder.ts";
 
-/** The violations among files given as path below server/src -> the specifiers that it imports. */
+/** Finds the violations among files, given as path below server/src -> imported specifiers. */
 function check(tree: Record<string, string[]>): string[] {
   const files = Object.entries(tree).map(([file, specifiers]) => ({
     path: `server/src/${file}`,
@@ -89,7 +89,7 @@ describe("the import ladder", () => {
     });
   }
 
-  it("finds files that have no step on the ladder, and barrels", () => {
+  it("finds barrels, and files without a step on the ladder", () => {
     assert.deepEqual(check({ "helpers.ts": [], "users/index.ts": [] }), [
       "server/src/helpers.ts: has no place on the ladder in scripts/import-ladder.ts",
       "server/src/users/index.ts: no barrels, import from the file itself",
@@ -102,7 +102,7 @@ describe("the import ladder", () => {
     ]);
   });
 
-  it("finds cycles of folders whose files have none", () => {
+  it("finds cycles of folders without cycles of files", () => {
     const tree = {
       "config/log.ts": ["../workers/a.ts"],
       "workers/a.ts": ["node:os"],

@@ -12,8 +12,8 @@ import { createOwnedObject } from "./owned-seeds.ts";
 import { dataPart, png, postForm, upload } from "./uploads.ts";
 
 /**
- * hostile.md 12 and 13: an object does not exist for callers that it does not belong to. Every operation that takes the
- * id of an object is called with one of another application, one of another user, and one that never existed.
+ * hostile.md 12 and 13: an object does not exist for other callers. Every operation with the id of an object is called with
+ * an id of another application, of another user, and of no object.
  */
 
 let test: TestApp;
@@ -25,21 +25,21 @@ after(() => test.close());
 type PathParameters = Readonly<Record<string, string>>;
 
 interface Seed {
-  /** Creates an object of this user, and returns the path parameters that name it. */
+  /** Creates an object of this user, and returns its path parameters. */
   create(owner: TestUser): Promise<PathParameters>;
-  /** Path parameters in the form of those of `create`, for an object that never existed. */
+  /** Path parameters as from `create`, for an object that never existed. */
   invent(): PathParameters;
   /** The other parameters of the operation. */
   readonly body?: object;
-  /** Whether it takes a picture, in a form. */
+  /** Whether the operation takes a picture in a form. */
   readonly form?: true;
-  /** Whether other users of the application cannot see it. */
+  /** Whether other users of the application cannot read the object. */
   readonly isPrivate: boolean;
-  /** The error for other users who see the object but may not call this operation. */
+  /** The error for other users who may read the object but not call this operation. */
   readonly denied?: "ObjectPermissionDenied";
 }
 
-/** Creates an object for each operation that takes an id. */
+/** The object of each operation with an id. */
 const seeds: Readonly<Record<string, Seed>> = {
   ...ownedObjects(),
   flagLocation: object("Location"),
@@ -86,7 +86,7 @@ const seeds: Readonly<Record<string, Seed>> = {
   },
 };
 
-/** A key in the own slot on an own private check-in. */
+/** A private metadata key of a private check-in. */
 function metadata(body?: object): Seed {
   const { create, invent, isPrivate } = object("Checkin");
   return {
@@ -101,7 +101,7 @@ function metadata(body?: object): Seed {
   };
 }
 
-/** The operations that each kind of owned objects has. */
+/** The operations of each kind of owned objects. */
 function ownedObjects(): Record<string, Seed> {
   const operations = ownedIdKinds.flatMap((kind) =>
     ["get", "change", "delete"].map((verb) => [`${verb}${kind}`, object(kind)] as const),
@@ -119,7 +119,7 @@ function object(kind: OwnedIdKind): Seed {
   };
 }
 
-/** The profile picture of a user; other users who see the user may not change it. */
+/** The profile picture of a user. Other users who can read the user may not change it. */
 function profilePicture(): Seed {
   return {
     async create({ id, token }) {
@@ -165,7 +165,7 @@ async function call(
   return test.call(`${route.method} ${filled}`, { token, agent: keepAlive, ...(body && { body }) });
 }
 
-/** The response as a client sees it, without the time and the request id, which differ every time. */
+/** The response without the time and the request id, which differ every time. */
 function visible({ status, headers, text, body }: Answer): unknown {
   const { date: _, "content-length": __, ...rest } = headers;
   return { status, headers: rest, text: text.replace(body.request_id, "") };
@@ -254,7 +254,7 @@ async function webhook({ appid }: NewApplication): Promise<PathParameters> {
   return { webhookId: created.body.result.id };
 }
 
-/** A delivery that has ended, of an event that the log has. */
+/** A completed delivery of an event in the log. */
 async function delivery(application: NewApplication): Promise<PathParameters> {
   const { appid: application_id } = application;
   const { webhookId = "" } = await webhook(application);
@@ -332,7 +332,7 @@ async function metric(application: NewApplication): Promise<PathParameters> {
 
 // spec/transport#missing-objects
 describe("objects of other users and applications", () => {
-  it("every operation that takes an id responds as for an object that never existed", async (t) => {
+  it("every operation with an id responds as for an object that never existed", async (t) => {
     const other = await test.signUp();
     const stranger = await test.signUp("Stranger", await test.createApplication());
     for (const route of routesWithPath().filter(({ caller }) => caller !== "operator")) {
@@ -358,7 +358,7 @@ describe("objects of other users and applications", () => {
     }
   });
 
-  it("operators reach only objects of the named application, and a deleted application does not exist for them", async (t) => {
+  it("operators reach only objects of the application in the path, and a deleted application does not exist for them", async (t) => {
     const { token } = await test.createOperator();
     for (const route of routesWithPath().filter(
       ({ pathParameters }) => "appid" in (pathParameters?.properties ?? {}),
@@ -426,7 +426,7 @@ describe("objects of other users and applications", () => {
       assert.equal(status, 200, route.operation);
       return body.result.currentToken;
     }
-    /** Creates the object of the listing in an application of its own. */
+    /** Creates the object of the listing in a new application. */
     async function parametersOf({ operation }: Route): Promise<PathParameters> {
       const application = await test.createApplication();
       return { ...(await operatorSeeds[operation]?.(application)), appid: application.appid };
@@ -438,7 +438,7 @@ describe("objects of other users and applications", () => {
         assert.equal((await ask(route, own, pageToken)).status, 200);
         const refused = [await ask(route, own, pageToken, another)];
         if (route.path.includes("{appid}")) refused.push(await ask(route, foreign, pageToken));
-        // Listings that need only an application are called on the same one.
+        // Listings without an object use the same application.
         for (const other of listings.filter(({ operation }) => operation !== route.operation)) {
           const token = await tokenOf(other, other.operation in operatorSeeds ? await parametersOf(other) : own);
           refused.push(await ask(route, own, token));

@@ -8,7 +8,7 @@ import { eraseUser } from "../src/users/users.erasure.ts";
 import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { dataPart, formHeaders, formOf } from "./uploads.ts";
 
-/** PostgreSQL locks the rows of a write: transactions that lock in different orders end in a deadlock. */
+/** PostgreSQL locks the rows of a write, so transactions that lock in different orders can deadlock. */
 
 describe("PostgreSQL: an object is locked before its metadata", {
   skip: process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL",
@@ -19,7 +19,7 @@ describe("PostgreSQL: an object is locked before its metadata", {
   });
   after(() => test.close());
 
-  /** A caller deletes the object, and the erasure of its owner reaches it in the middle of that. */
+  /** Deletes an object while the erasure of its owner reaches the object. */
   async function deleteDuringErasure(
     user: TestUser,
     id: string,

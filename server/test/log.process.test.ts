@@ -8,7 +8,7 @@ import { createTestDeployment, type TestDeployment } from "./deployments.ts";
 import { send } from "./harness.ts";
 import { killRunningServers, spawnProgram } from "./running-server.ts";
 
-/** The server with a standard output that accepts no writes. */
+/** Starts the server with a standard output that accepts no writes. */
 
 let deployment: TestDeployment;
 before(async () => {
@@ -17,7 +17,7 @@ before(async () => {
 afterEach(killRunningServers);
 after(() => deployment.remove());
 
-/** Resolves when it serves. */
+/** Resolves when the server responds. */
 async function start(stdout: "pipe" | number, onSpawn: (child: ChildProcess) => void = () => {}) {
   const port = await findFreePort();
   const { child, exited } = spawnProgram({ ...deployment.settings, PORT: `${port}` }, { stdout });
