@@ -67,7 +67,7 @@ const extensions = ["creation", "creation-with-upload", "expiration", "checksum"
 
 /**
  * Resumable uploads (spec/uploads) with the tus protocol of `@tus/server`. The package receives only the headers; the
- * body goes from the request to the store. docs/decisions/0010-tus-protocol.md
+ * body goes from the request to the store. docs/contributing/decisions/0010-tus-protocol.md
  */
 export function tusEndpoint(services: Services): Endpoint {
   const locks = createUploadLocks();

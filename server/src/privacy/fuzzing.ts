@@ -36,7 +36,7 @@ export type ShiftSecret = "profile" | "shown" | `kept ${number}` | `new ${number
  *
  * A place is stored with its first object. All locations of a place are fuzzed to the same point, about a kilometre
  * off, so that moving within it reveals nothing. A secret fuzzes all its places by one rotation of the globe about a
- * secret pole, so the mean of any number of fuzzed locations is as far off as each of them. docs/decisions/0005 has the
+ * secret pole, so the mean of any number of fuzzed locations is as far off as each of them. docs/contributing/decisions/0005 has the
  * alternatives.
  */
 export interface Fuzzing {
