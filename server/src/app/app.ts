@@ -129,7 +129,7 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
 
   function count(call: AnsweredCall): void {
     own.statistics.count(call);
-    own.requests.keep(call);
+    own.requests.record(call);
   }
   const traffic = createTraffic(own);
   const observer = joinObservers({ ...traffic.observer, answered: count, answeredItem: count }, insight?.observer);

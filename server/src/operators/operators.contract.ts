@@ -5,7 +5,7 @@ import { Choice, IdInput, Text, WireDate } from "../contract/wire.ts";
 import type { OperatorRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
 
-/** Longer than for users, because an operator reads the data of all of them. */
+/** Longer than for users, because an operator can read the data of all users. */
 const NewPassword = Text({ minLength: 12, maxLength: 1024, keepsEmpty: true, description: "The new password." });
 
 const Role = enumeration<OperatorRole>("OperatorRole", "The permissions of an operator.", {
@@ -75,7 +75,7 @@ export const CreatedOperator = extended("CreatedOperator", "A new operator.", Op
 
 export const OperatorPage = PageOf(Operator);
 
-/** Never includes the hash of the password. */
+/** Omits the hash of the password. */
 export function presentOperator(
   row: OperatorRow,
   access: { readonly sessions?: number | undefined; readonly isLastOwner?: boolean } = {},

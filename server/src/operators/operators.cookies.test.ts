@@ -43,7 +43,7 @@ function signIn(
   return app.call("POST /_/api/sessions", { body: { name, password, cookie: true, ...body }, headers });
 }
 
-/** The cookies that an answer sets, without those that mark a browser. */
+/** Returns the cookies that a response sets, except those that mark a browser. */
 function sessionCookies({ headers }: Answer): string[] {
   return [headers["set-cookie"] ?? []].flat().filter((cookie) => !cookie.includes("rollcall-known-"));
 }
@@ -83,7 +83,7 @@ describe("POST /_/api/sessions with cookie and X-Rollcall-Console", () => {
     assert.ok(!JSON.stringify(test.logLines).includes("ro_"));
   });
 
-  it("sets on request a cookie that stays when the browser is closed", async () => {
+  it("sets a cookie that survives closing the browser, on request", async () => {
     const [cookie] = sessionCookies(await signIn(await test.createOperator(), { body: { isPersistent: true } }));
     assert.match(cookie ?? "", /; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict$/);
   });
@@ -102,7 +102,7 @@ describe("POST /_/api/sessions with cookie and X-Rollcall-Console", () => {
     assert.equal((await app.call(readSelf, withCookie(below?.split(";")[0] ?? "", at))).status, 200);
   });
 
-  it("keeps the sessions of two servers on two ports of one host apart", async () => {
+  it("separates the sessions of two servers on two ports of one host", async () => {
     const operator = await test.createOperator();
     const [first, second] = [await cookieOf(operator), await cookieOf(operator, { app: other })];
     const both = `${first}; ${second}`;
@@ -113,14 +113,14 @@ describe("POST /_/api/sessions with cookie and X-Rollcall-Console", () => {
     assert.ok(!(await isAlive(both)) && (await isAlive(both, byPerson, other)));
   });
 
-  it("treats two cookies of one name as none, and ignores a cookie of the secure name in a call without TLS", async () => {
+  it("ignores two cookies of the same name, and a cookie of the secure name in a call without TLS", async () => {
     const cookie = await cookieOf(await test.createOperator());
     assertNoOperator(await test.call(readSelf, withCookie(`${cookie}; ${cookie}`)));
     assertNoOperator(await test.call(readSelf, withCookie(`__Host-${cookie}`)));
     assert.ok(await isAlive(`theme=dark; ${cookie}`));
   });
 
-  it("keeps one session per browser: the earlier one ends with the next sign-in", async () => {
+  it("allows one session per browser: the next sign-in revokes the earlier one", async () => {
     const operator = await test.createOperator();
     const earlier = await cookieOf(operator);
     const next = await cookieOf(operator, { headers: { ...byPerson, cookie: earlier } });
@@ -146,7 +146,7 @@ describe("POST /_/api/sessions with cookie and X-Rollcall-Console", () => {
       assertNoOperator(await test.call(readSelf, { headers: { ...options.headers, authorization } }));
   });
 
-  it("ignores a cookie outside of /_/api", async (t) => {
+  it("ignores a cookie outside /_/api", async (t) => {
     const metrics = await startTestApp({
       DATABASE_URL: test.config.databaseUrl,
       METRICS_TOKEN: "a-token-of-a-scraper",
@@ -200,7 +200,7 @@ describe("a call with a session cookie", () => {
       assertNoOperator(
         await test.call(readSelf, withCookie(cookie, { ...console, "sec-fetch-site": site, origin: url })),
       );
-    // Browsers send no Sec-Fetch-Site in clear to another machine.
+    // Without TLS, browsers send no Sec-Fetch-Site to another machine.
     const read = (headers: Record<string, string>) =>
       test.call(readSelf, withCookie(cookie, { ...console, ...headers }));
     assert.equal((await read({})).status, 200);
@@ -232,7 +232,7 @@ describe("a call with a session cookie", () => {
     assert.ok(await isAlive(there, headers, app));
   });
 
-  it("cannot come from a sign-in of a page of another origin", async () => {
+  it("cannot use the cookie of a sign-in on a page of another origin", async () => {
     const operator = await test.createOperator();
     const tries: Record<string, string>[] = [
       { "x-rollcall-console": "1", "sec-fetch-site": "cross-site" },
@@ -249,7 +249,7 @@ describe("a call with a session cookie", () => {
     assert.deepEqual(sessionCookies(form), [], "without the header there is no session in a cookie");
   });
 
-  it("never gets an answer that allows credentials to other origins", async () => {
+  it("never receives a response that allows credentials to other origins", async () => {
     const preflight = { origin: "http://evil.example", "access-control-request-headers": "x-rollcall-console" };
     for (const operation of [readSelf, "OPTIONS /_/api/operators/me", "OPTIONS /_/api/sessions"]) {
       const { headers } = await test.call(operation, withCookie(cookie, { ...byPerson, ...preflight }));
@@ -257,7 +257,7 @@ describe("a call with a session cookie", () => {
     }
   });
 
-  it("keeps the session alive unless it is a poll", async () => {
+  it("extends the session unless it is a poll", async () => {
     const operator = await test.createOperator();
     const [polled, used] = [await cookieOf(operator), await cookieOf(operator)];
     const digestOf = (given: string) => digestSecret(given.split("=")[1] ?? "");
@@ -279,7 +279,7 @@ describe("a call with a session cookie", () => {
 
 // spec/console#downloads
 describe("a download with a session cookie", () => {
-  it("requires Sec-Fetch-Site: same-origin in place of X-Rollcall-Console, and is for this origin only", async () => {
+  it("requires Sec-Fetch-Site: same-origin instead of X-Rollcall-Console, and is readable only by this origin", async () => {
     const cookie = await cookieOf(await test.createOperator());
     const { token } = await test.signUp();
     const bytes = Buffer.from(
@@ -293,7 +293,7 @@ describe("a download with a session cookie", () => {
     const saved = await test.call(file, withCookie(cookie, { "sec-fetch-site": "same-origin" }));
     assert.equal(saved.text, "alert(1)");
     assert.equal(saved.headers["cross-origin-resource-policy"], "same-origin");
-    // An upload that calls itself a script is none of the console: it is sandboxed, and a page cannot load it.
+    // An upload that claims to be a script does not belong to the console: it is sandboxed, and a page cannot load it.
     assert.match(`${saved.headers["content-security-policy"]}`, /default-src 'none'.*sandbox/);
     assert.match(`${saved.headers["content-disposition"]}`, /^attachment/);
     assert.equal(saved.headers["x-content-type-options"], "nosniff");
@@ -305,7 +305,7 @@ describe("a download with a session cookie", () => {
 
 // spec/console#the-own-sessions
 describe("/_/api/sessions", () => {
-  it("returns a session with its end times, its operator and the deployment", async () => {
+  it("returns a session with its expiry times, its operator and the deployment", async () => {
     const operator = await test.createOperator("Reader", "viewer");
     const cookie = await cookieOf(operator);
     const { result } = (await test.call("GET /_/api/sessions/current", withCookie(cookie))).body;
@@ -317,7 +317,7 @@ describe("/_/api/sessions", () => {
     assert.deepEqual(Object.keys(result.deployment), ["version", "region"]);
   });
 
-  it("returns the session of the cookie, or none and clears a dead cookie", async () => {
+  it("returns the session of the cookie, or none and clears an invalid cookie", async () => {
     const find = (options: CallOptions) => test.call("GET /_/api/sessions/cookie", options);
     const operator = await test.createOperator("Finder", "viewer");
     const cookie = await cookieOf(operator);
@@ -343,7 +343,7 @@ describe("/_/api/sessions", () => {
     assert.match(`${sessionCookies(ended)[0]}`, /=; .*Max-Age=0/);
   });
 
-  it("lists the live sessions of the caller with address and browser, newest first", async () => {
+  it("lists the valid sessions of the caller with address and browser, newest first", async () => {
     const operator = await test.createOperator(undefined, "viewer");
     test.advance(1);
     const headers = { ...byPerson, "user-agent": firefox, "x-forwarded-for": "203.0.113.7" };
@@ -363,7 +363,7 @@ describe("/_/api/sessions", () => {
     assert.deepEqual([page.body.result.pageResults[0].id, next.body.result.pageResults[0].id], [id, first.id]);
   });
 
-  it("ends one session by its id, and answers 404 for one of another operator", async () => {
+  it("revokes one session by its id, and answers 404 for one of another operator", async () => {
     const [operator, another] = [await test.createOperator(undefined, "viewer"), await test.createOperator()];
     const cookie = await cookieOf(operator);
     const { pageResults } = (await test.call("GET /_/api/sessions", withCookie(cookie))).body.result;
@@ -387,7 +387,7 @@ describe("/_/api/sessions", () => {
     );
   });
 
-  it("ends all other sessions of the caller, and for owners those of any operator", async () => {
+  it("revokes all other sessions of the caller, and for owners those of any operator", async () => {
     const [owner, viewer] = [await test.createOperator(), await test.createOperator(undefined, "viewer")];
     const [kept, ended] = [await cookieOf(viewer), await cookieOf(viewer)];
     assertResult(await test.call("DELETE /_/api/sessions", withCookie(kept)), 200, true);
@@ -465,7 +465,7 @@ describe("operations that require a recent password", () => {
     assert.equal(paths["/_/api/operators"].get["x-proof"], undefined);
   });
 
-  it("slow down guesses like a sign-in", async (t) => {
+  it("limit guesses like a sign-in", async (t) => {
     const app = await startTestApp({ DATABASE_URL: test.config.databaseUrl, ...longSessions });
     t.after(() => app.close());
     const options = withCookie(await cookieOf(await test.createOperator(), { app }));

@@ -6,17 +6,17 @@ import { ApiError } from "../lib/errors.ts";
 import type { Services } from "../operations/services.ts";
 import { findOperator } from "./operators.store.ts";
 
-/** A password that an operator with a session sends as the current one. */
+/** The current password that an operator with a session sends as proof. */
 interface PasswordAttempt {
   readonly caller: OperatorCaller;
   readonly password: string;
   readonly call: Call;
-  /** The operation, for the audit log. */
+  /** The operation name for the audit log. */
   readonly action: string;
 }
 
 /**
- * Guarded like a sign-in, and recorded in the audit log if it is wrong.
+ * Limits guesses like a sign-in, and records a wrong password in the audit log.
  *
  * @returns the hash of the current password
  * @throws ApiError AuthFailed, RateLimitExceeded, and `refusal` for a wrong password

@@ -17,7 +17,7 @@ describe("POST /_/api/sessions with cookie: spec/limits#operator-sign-ins", () =
     readonly headers?: Record<string, string>;
     readonly body?: object;
     readonly app?: TestApp;
-    /** Time that passes before, by default so much that the rate of guesses admits the sign-in. */
+    /** How far the clock advances before, by default enough that the limit of guesses admits the sign-in. */
     readonly afterMs?: number;
   }
 
@@ -32,7 +32,7 @@ describe("POST /_/api/sessions with cookie: spec/limits#operator-sign-ins", () =
     return app.call("POST /_/api/sessions", { body: { name, password, ...body }, headers: { ...from, ...headers } });
   }
 
-  /** The cookie of a sign-in, as the browser sends it. */
+  /** Returns the cookie of a sign-in, as the browser sends it. */
   async function mark(operator: TestOperator, headers: Record<string, string> = {}): Promise<string> {
     const answer = await signIn(operator, { body: { cookie: true }, headers });
     assert.equal(answer.status, 201);
@@ -69,7 +69,7 @@ describe("POST /_/api/sessions with cookie: spec/limits#operator-sign-ins", () =
     assert.equal(foreign.headers["set-cookie"], undefined, "a page of another origin marks no browser");
   });
 
-  it("limits the mark to the path of a PUBLIC_URL that has one", async (t) => {
+  it("limits the mark to the path of PUBLIC_URL", async (t) => {
     const app = await startTestApp({ TRUST_PROXY: "loopback", PUBLIC_URL: "https://example.com/rollcall/" });
     t.after(() => app.close());
     const headers = { "x-forwarded-proto": "https", host: "example.com:8443" };
@@ -78,7 +78,7 @@ describe("POST /_/api/sessions with cookie: spec/limits#operator-sign-ins", () =
     assert.match(set ?? "", /^__Secure-rollcall-known-8443=[\w-]+; Path=\/rollcall\/_\/api; /);
   });
 
-  it("delays a marked browser only after its own guesses, not after others from its address", async () => {
+  it("delays a marked browser only after its own guesses, not after guesses from its address", async () => {
     const operator = await test.createOperator();
     const cookie = await mark(operator);
     const from = "6.6.6.6";
@@ -87,12 +87,12 @@ describe("POST /_/api/sessions with cookie: spec/limits#operator-sign-ins", () =
     assert.equal((await signIn(operator, { headers: shared })).status, 429);
     assert.equal((await signIn(operator, { headers: { ...shared, cookie } })).status, 201);
     for (let n = 0; n < 10; n++) assert.equal((await wrongFrom(operator, cookie, `7.7.${n}.7`)).status, 401);
-    // The mark has to wait, so it counts as unrecognized and the address decides.
+    // The mark must wait, so it counts as unrecognized and the address is checked.
     assert.equal((await signIn(operator, { headers: { ...shared, cookie } })).status, 429);
     assert.equal((await signIn(operator, { headers: { cookie } })).status, 201);
   });
 
-  it("accepts a mark for one operator, one password and 180 days, and ignores a forged or duplicated one", async (t) => {
+  it("accepts a mark for one operator, one password and 180 days, and ignores a forged or duplicate one", async (t) => {
     const app = await startTestApp({ DATABASE_URL: test.config.databaseUrl, TRUST_PROXY: "loopback" });
     t.after(() => app.close());
     const [operator, other] = [await test.createOperator(), await test.createOperator()];
@@ -144,7 +144,7 @@ describe("POST /_/api/sessions with cookie: spec/limits#operator-sign-ins", () =
     });
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     for (const headers of [{ cookie }, { "x-forwarded-for": "203.0.113.7" }]) {
-      const usedMs = processorTime(); // the flood keeps the process busy, and other programs may slow it down
+      const usedMs = processorTime(); // the flood and other programs occupy the processor
       const answer = await signIn(operator, { headers, afterMs: 0 });
       assert.equal(answer.status, 201, JSON.stringify(headers));
       const took = usedMs();

@@ -1,10 +1,10 @@
 const nameCharactersMax = 256;
 
-/** An invalid operator name; the message states the rule. */
+/** An invalid operator name. The message states the rule. */
 export class OperatorNameError extends Error {}
 
 /**
- * The name as stored: trimmed and normalized, so that names that look alike are equal byte by byte.
+ * Normalizes a name for storage: trimmed and in NFC, so that names that look alike have the same bytes.
  *
  * @throws OperatorNameError
  */

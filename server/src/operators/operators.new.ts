@@ -6,13 +6,13 @@ import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import { newOperatorPassword } from "../lib/secrets.ts";
 
-/** An operator that is not stored yet, with its password, of which only the hash will be stored. */
+/** An operator that is not stored yet, with its password; only the hash will be stored. */
 export interface NewOperator {
   readonly row: OperatorRow;
   readonly password: string;
 }
 
-/** Makes an operator. Takes as long as a hash, so it must run before the transaction. */
+/** Creates the row of an operator. Hashes the password, so it must run before the transaction. */
 export async function newOperator(
   {
     name,

@@ -24,10 +24,10 @@ import {
   SessionPath,
 } from "./operators.sessions.contract.ts";
 import {
-  type Alive,
   deleteOperatorSessionById,
   findOperatorSession,
   listOperatorSessionPage,
+  type SessionValidity,
   sessionIdOf,
 } from "./operators.sessions.store.ts";
 import { findOperator } from "./operators.store.ts";
@@ -66,12 +66,12 @@ const getSession = operation({
   errors: [],
   async handle({ caller }, services) {
     const session = await readSession(caller, services);
-    if (session === undefined) throw new ApiError("AuthFailed"); // ended after the session check
+    if (session === undefined) throw new ApiError("AuthFailed"); // revoked after the session check
     return session;
   },
 });
 
-/** The first call of the console. Browsers would log a refusal as an error of the page. */
+/** The console's first call. Never refused, because browsers would log a refusal as an error of the page. */
 const findSession = operation({
   method: "GET",
   path: "/_/api/sessions/cookie",
@@ -135,8 +135,8 @@ const listSessions = operation({
     const request = await paging.read("operatorSessions", caller, parameters, call);
     const operatorId = await readSubject(caller, request.filters.operatorId, database.reads);
     const now = clock.now();
-    const alive: Alive = { now, usedAfter: now - config.operatorIdleMs };
-    const page = await listOperatorSessionPage(operatorId, alive, request.position, request.size, database.reads);
+    const validity: SessionValidity = { now, usedAfter: now - config.operatorIdleMs };
+    const page = await listOperatorSessionPage(operatorId, validity, request.position, request.size, database.reads);
     return paging.present("operatorSessions", caller, request, page, (row) => presentSession(row, caller.sessionId));
   },
 });
@@ -206,7 +206,9 @@ const provePassword = operation({
   },
 });
 
-/** The operator that an owner names, or the caller. @throws ApiError ObjectPermissionDenied, ItemDoesNotExist */
+/**
+ * Returns the operator that an owner names, or the caller. @throws ApiError ObjectPermissionDenied, ItemDoesNotExist
+ */
 async function readSubject(
   { operatorId, role }: OperatorCaller,
   given: string | undefined,
@@ -218,7 +220,7 @@ async function readSubject(
   return given;
 }
 
-/** The operations of operators on their sessions. */
+/** Operators list and delete their sessions. */
 export const ownSessionOperations = [
   ...[getSession, findSession, listSessions, deleteSession],
   ...[endSession, endSessions, provePassword],

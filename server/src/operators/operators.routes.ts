@@ -132,7 +132,7 @@ const changeOwnOperator = operation({
       );
     }
     const changed = await change();
-    // A concurrent login may have rehashed the same password.
+    // A concurrent sign-in may have rehashed the same password.
     return presentOperator(orThrow(changed === "has another password" ? await change() : changed));
   },
 });
@@ -190,7 +190,7 @@ export const changeOperator = operation({
         return updated;
       })
       .catch((error) => {
-        throw isUniqueViolation(error) ? refusalError("has a taken name") : error; // by a concurrent request
+        throw isUniqueViolation(error) ? refusalError("has a taken name") : error; // a concurrent request took the name
       });
     return presentOperator(orThrow(changed));
   },
@@ -240,7 +240,7 @@ function refusalError(refusal: OperatorRefusal): ApiError {
   return new ApiError("ObjectPermissionDenied", "The last owner cannot be deleted or given another role.");
 }
 
-/** Operators manage operators: owners manage all of them, the others their own password. */
+/** Owners manage all operators; others change their own password. */
 export const operatorOperations = [
   listOperators,
   createOperator,

@@ -6,7 +6,7 @@ import { Operator } from "./operators.contract.ts";
 import { type ListedSession, sessionIdOf } from "./operators.sessions.store.ts";
 
 export const SignIn = Type.Object({
-  // Without bounds: a text that is too long is an unknown name or a wrong password.
+  // No length limits: a value that is too long is an unknown name or a wrong password.
   name: Text({}),
   password: Text({ keepsEmpty: true, description: "The empty text is a wrong password." }),
   cookie: Type.Optional(

@@ -26,14 +26,14 @@ const createSession = operation({
     "Answers with the token of a new session, or sets it as a cookie for the console. After too many wrong passwords, attempts are RateLimitExceeded.",
   tag: "Operators",
   caller: "anyone",
-  isBatchable: false, // two hundred guesses are two hundred requests
+  isBatchable: false, // otherwise one batch could carry two hundred guesses
   parameters: SignIn,
   status: 201,
   result: Session,
   errors: ["AuthFailed", "RateLimitExceeded"],
   async handle({ parameters: { name, password, cookie = false, isPersistent = false }, call }, services) {
     const { operatorMarks, operatorSessionCookies: cookies, config } = services;
-    const nameKey = lookedUpName(name);
+    const nameKey = nameToLookUp(name);
     const browser = call.browser?.();
     const isCookie = cookie && cookies.mayBegin(browser);
     const earlier = isCookie ? cookies.read({ browser, isDownload: false })?.token : undefined;
@@ -45,7 +45,7 @@ const createSession = operation({
     const begun =
       found === undefined || !isRight
         ? undefined
-        : ((await begin(found, attempt, services)) ?? (await beginAgain(nameKey, attempt, services)));
+        : ((await startSession(found, attempt, services)) ?? (await startWithNewHash(nameKey, attempt, services)));
     if (found === undefined || begun === undefined) {
       await services.audit.note({ ...event, ...refusedWith("AuthFailed") });
       throw new ApiError("AuthFailed", "The name or the password is wrong.");
@@ -63,8 +63,8 @@ const createSession = operation({
   },
 });
 
-/** Looks up an invalid name like any other, so that both are refused alike. */
-function lookedUpName(given: string): string {
+/** Returns an invalid name unchanged, so that it is looked up and refused like an unknown one. */
+function nameToLookUp(given: string): string {
   try {
     return readOperatorName(given);
   } catch (error) {
@@ -113,7 +113,7 @@ async function checkPassword(
   return { isRight, ticket };
 }
 
-interface Begun {
+interface StartedSession {
   readonly token: string;
   readonly at: number;
   readonly expiresAt: number;
@@ -121,7 +121,7 @@ interface Begun {
   readonly hash: string;
 }
 
-/** A sign-in with the right password. */
+/** A sign-in with the correct password. */
 interface Attempt {
   readonly password: string;
   readonly ticket: HashTicket;
@@ -136,11 +136,11 @@ interface Attempt {
 }
 
 /** @returns undefined when the password or its hash has changed */
-async function begin(
+async function startSession(
   found: OperatorRow,
   { password, ticket, event, origin: { earlier, ...origin } }: Attempt,
   { database, passwords, operatorTokens, audit, config, clock }: Services,
-): Promise<Begun | undefined> {
+): Promise<StartedSession | undefined> {
   const isOutdated = passwords.isOutdated(found.password_hash);
   const hash = isOutdated ? await passwords.hash(password, ticket) : found.password_hash;
   const at = clock.now();
@@ -155,14 +155,18 @@ async function begin(
   });
 }
 
-/** A concurrent login may have rehashed the same password. */
-async function beginAgain(nameKey: string, attempt: Attempt, services: Services): Promise<Begun | undefined> {
+/** A concurrent sign-in may have rehashed the same password. */
+async function startWithNewHash(
+  nameKey: string,
+  attempt: Attempt,
+  services: Services,
+): Promise<StartedSession | undefined> {
   const { password, ticket, event } = attempt;
   const { database, passwords } = services;
   const found = await findOperatorByName(nameKey, database.reads);
   const isRight = found !== undefined && (await passwords.verify(found.password_hash || undefined, password, ticket));
-  return isRight && found.id === event.target ? begin(found, attempt, services) : undefined;
+  return isRight && found.id === event.target ? startSession(found, attempt, services) : undefined;
 }
 
-/** Operators sign in with their password and get a session that expires. */
+/** Operators sign in with their password and receive a session token that expires. */
 export const operatorSessionOperations = [createSession, ...ownSessionOperations];

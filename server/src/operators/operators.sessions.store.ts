@@ -9,11 +9,11 @@ import type { OperatorSessionRow } from "../db/tables.ts";
 import { firstIdAt } from "../lib/ids.ts";
 import type { Page, Position } from "../lib/keyset.ts";
 
-/** A session as an operator sees it: `id` is its digest, which stays inside. */
+/** A session that an operator may see. The public `id` is derived from its digest, which is never returned. */
 export type ListedSession = Omit<OperatorSessionRow, "digest"> & { readonly id: string };
 
-/** The times at which a live session must have been used last, and must expire first. */
-export interface Alive {
+/** The latest use and the expiry that make a session valid. */
+export interface SessionValidity {
   readonly now: number;
   readonly usedAfter: number;
 }
@@ -24,10 +24,10 @@ function isAlive(now: number, usedAfter: number) {
   return sql<boolean>`expires_at > ${now} and used_at > ${usedAfter}`;
 }
 
-/** The live sessions of an operator, newest first. */
+/** Lists the valid sessions of an operator, newest first. */
 export function listOperatorSessionPage(
   operatorId: string,
-  { now, usedAfter }: Alive,
+  { now, usedAfter }: SessionValidity,
   position: Position,
   size: number,
   queries: Queries,
@@ -51,10 +51,10 @@ export function listOperatorSessionPage(
 
 const countedMax = 1_000;
 
-/** The numbers of live sessions of some operators; a count stops at 1,000. */
+/** Counts the valid sessions of some operators, up to 1,000 each. */
 export async function countOperatorSessions(
   operatorIds: readonly string[],
-  { now, usedAfter }: Alive,
+  { now, usedAfter }: SessionValidity,
   queries: Queries,
 ): Promise<ReadonlyMap<string, number>> {
   if (operatorIds.length === 0) return new Map();
@@ -76,17 +76,17 @@ export function findOperatorSession(digest: string, queries: Queries): Promise<O
 }
 
 /**
- * The public id of a session, made of its creation and its digest, so that sessions of older releases have one. It
- * reveals nothing of the token, which is random.
+ * Returns the public id of a session, derived from its creation and digest, so that sessions of earlier releases have
+ * one. It reveals nothing of the token, which is random.
  */
 export function sessionIdOf(digest: string, createdAt: number): string {
   return `${firstIdAt("OperatorSession", createdAt)}${digest.slice(0, digestDigits)}`;
 }
 
-/** As many as the ids of other kinds have after their time. */
+/** The number of random digits in ids of other kinds. */
 const digestDigits = 17;
 
-/** Ends a session of the operator. @returns false if the operator has none with this id */
+/** Deletes a session of the operator. @returns false if the operator has no session with this id */
 export async function deleteOperatorSessionById(id: string, operatorId: string, queries: Queries): Promise<boolean> {
   const rows = await queries
     .selectFrom("operator_sessions")

@@ -91,7 +91,7 @@ describe("POST /_/api/sessions", () => {
     assert.equal((await signIn("ådä", password)).status, 401);
   });
 
-  it("answers 401 AuthFailed for an unknown name and a wrong password alike (hostile.md 6)", async () => {
+  it("answers 401 AuthFailed identically for an unknown name and a wrong password (hostile.md 6)", async () => {
     const { name, password } = await test.createOperator("Known");
     const withoutPassword = await test.createOperator("No password");
     await test.app.database.write(({ queries }) =>
@@ -119,7 +119,7 @@ describe("POST /_/api/sessions", () => {
       assertError(await signIn(given, word), 401, "AuthFailed", 256, "The name or the password is wrong.");
   });
 
-  it("costs the same hashing for an unknown name as for a wrong password (hostile.md 6)", async (t) => {
+  it("hashes as much for an unknown name as for a wrong password (hostile.md 6)", async (t) => {
     const app = await startTestApp({ PASSWORD_HASH_MEMORY_KIB: "16384", PASSWORD_HASH_PASSES: "2" });
     t.after(() => app.close());
     const { name } = await app.createOperator();
@@ -132,7 +132,7 @@ describe("POST /_/api/sessions", () => {
         times[kind].push(user + system);
       }
     }
-    // Compares processor work, not time, with a wide margin: without the hash an unknown name would cost a tenth.
+    // Compares processor time with a wide margin: without the hash an unknown name would cost a tenth.
     const ratio = median(times.unknown) / median(times.known);
     assert.ok(ratio > 0.6 && ratio < 1.6, `unknown costs ${ratio} of known`);
   });
@@ -160,7 +160,7 @@ describe("POST /_/api/sessions", () => {
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]));
   });
 
-  it("is refused in a batch, and so are all operator operations (hostile.md 28)", async () => {
+  it("is refused in a batch, as are all operator operations (hostile.md 28)", async () => {
     const { name, password, token } = await test.createOperator();
     const { token: userToken } = await test.signUp();
     const requests = [
@@ -183,7 +183,7 @@ describe("POST /_/api/sessions", () => {
 
 // spec/operators#session-lifetime
 describe("a session", () => {
-  it("ends when it has not been used for OPERATOR_IDLE_MS, and not before", async () => {
+  it("expires when it has not been used for OPERATOR_IDLE_MS, not earlier", async () => {
     const token = await tokenOf(await test.createOperator());
     for (let hours = 0; hours < 40; hours += 10) {
       test.advance(10 * hourMs);
@@ -197,7 +197,7 @@ describe("a session", () => {
     test.advance(hourMs);
   });
 
-  it("ends after OPERATOR_SESSION_MS, however much it is used", async () => {
+  it("expires after OPERATOR_SESSION_MS despite continuous use", async () => {
     const token = await tokenOf(await test.createOperator());
     for (let hours = 0; hours < 160; hours += 10) {
       test.advance(10 * hourMs);
@@ -210,7 +210,7 @@ describe("a session", () => {
     assert.ok(!(await isAlive(token)));
   });
 
-  it("is written at most once a minute, however much it is used", async () => {
+  it("is written at most once a minute despite continuous use", async () => {
     const operator = await test.createOperator();
     const token = await tokenOf(operator);
     const startedAt = test.now();
@@ -226,7 +226,7 @@ describe("a session", () => {
     assert.equal(await usedAt(), startedAt + 60_000);
   });
 
-  it("is deleted by maintenance once it has ended, and live sessions are not", async () => {
+  it("is deleted by maintenance once it has expired; valid sessions are not", async () => {
     const [used, idle] = [await test.createOperator(), await test.createOperator()];
     const token = await tokenOf(used);
     for (let days = 0; days < 3; days += 1) {
@@ -243,7 +243,7 @@ describe("a session", () => {
     assert.ok(await isAlive(token));
   });
 
-  it("is the only one that DELETE /_/api/sessions/current ends, in every process at once, for every role", async () => {
+  it("is the only one that DELETE /_/api/sessions/current revokes, immediately in every process, for every role", async () => {
     for (const role of ["viewer", "editor", "owner"] as const) {
       const operator = await test.createOperator(undefined, role);
       const token = await tokenOf(operator);
@@ -254,7 +254,7 @@ describe("a session", () => {
     }
   });
 
-  /** Waits until the last use is stored, which happens after the answer. */
+  /** Waits until the last use is stored, which happens after the response. */
   async function settled(token: string): Promise<void> {
     const digest = digestSecret(token);
     for (let tries = 0; tries < 200; tries += 1) {
@@ -274,7 +274,7 @@ describe("a session", () => {
 describe("PATCH /_/api/operators/me", () => {
   const fresh = "an entirely new one";
 
-  it("sets a new password for every role: the other sessions end, this one continues, and the old password is wrong", async () => {
+  it("sets a new password for every role: the other sessions are revoked, this one stays valid, and the old password is wrong", async () => {
     for (const role of ["viewer", "editor", "owner"] as const) {
       const operator = await test.createOperator(undefined, role);
       const { id, name, password } = operator;

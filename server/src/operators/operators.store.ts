@@ -25,7 +25,7 @@ export function findOperator(id: string, queries: Queries): Promise<OperatorRow 
   return queries.selectFrom("operators").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
-/** @param name in the form of `readOperatorName` */
+/** @param name normalized by `readOperatorName` */
 export function findOperatorByName(name: string, queries: Queries): Promise<OperatorRow | undefined> {
   return queries.selectFrom("operators").selectAll().where("name", "=", name).executeTakeFirst();
 }
@@ -34,13 +34,13 @@ export async function hasOperators(queries: Queries): Promise<boolean> {
   return (await queries.selectFrom("operators").select("id").limit(1).executeTakeFirst()) !== undefined;
 }
 
-/** @returns the id of the only owner, if there is one */
+/** @returns the id of the only owner, if there is exactly one */
 export async function findLastOwner(queries: Queries): Promise<string | undefined> {
   const owners = await queries.selectFrom("operators").select("id").where("role", "=", "owner").limit(2).execute();
   return owners.length === 1 ? owners[0]?.id : undefined;
 }
 
-/** A page of operators, oldest first. */
+/** Lists a page of operators, oldest first. */
 export function listOperatorPage(position: Position, size: number, queries: Queries): Promise<Page<OperatorRow>> {
   const scope = {
     shape: "operators",
@@ -55,9 +55,10 @@ export function listOperatorPage(position: Position, size: number, queries: Quer
 export type OperatorChange = Partial<Pick<OperatorRow, "name" | "role" | "password_hash">>;
 
 /**
- * Changes an operator; a new password ends its sessions except the one to keep.
+ * Changes an operator. A new password deletes its sessions except the given one.
  *
- * @param known with `password_hash`, nothing is changed when the operator has another one by now
+ * @param known for `password_hash`: the hash that the change replaces. If the operator has another one, nothing
+ * changes.
  */
 export async function updateOperator(
   id: string,
@@ -83,7 +84,7 @@ export async function updateOperator(
   return changed;
 }
 
-/** Deletes an operator; its sessions end. */
+/** Deletes an operator and its sessions. */
 export async function deleteOperator(
   id: string,
   dialect: Dialect,
@@ -98,9 +99,9 @@ export async function deleteOperator(
 }
 
 /**
- * Records a login, and a hash with the current costs if there is a new one.
+ * Records a sign-in, and a rehashed password if there is one.
  *
- * @returns false when the password has been changed since it was checked, or the operator deleted
+ * @returns false when the password has changed since the check, or the operator was deleted
  */
 export async function updateOperatorLogin(
   { id, password_hash }: Pick<OperatorRow, "id" | "password_hash">,

@@ -33,7 +33,7 @@ function signIn(name: string, password: string): Promise<Answer> {
   return test.call("POST /_/api/sessions", { body: { name, password } });
 }
 
-/** The representation of an operator that has not signed in yet. */
+/** Returns the representation of an operator that has not signed in yet. */
 function shown({ id, name, role }: Pick<TestOperator, "id" | "name" | "role">) {
   return { id, name, role, isPasswordSet: true, created: `/Date(${test.now()})/` };
 }
@@ -43,7 +43,7 @@ async function ownerIds(): Promise<string[]> {
   return (await reads.selectFrom("operators").select("id").where("role", "=", "owner").execute()).map(({ id }) => id);
 }
 
-/** Leaves these owners and no others. */
+/** Replaces all owners with these. */
 async function makeOwners(count: number): Promise<TestOperator[]> {
   const owners = await Promise.all(Array.from({ length: count }, () => test.createOperator()));
   const ids = owners.map(({ id }) => id);
@@ -57,7 +57,7 @@ const lastOwner = "The last owner cannot be deleted or given another role.";
 
 // spec/operators#operator-names-and-passwords
 describe("POST /_/api/operators", () => {
-  it("answers 201 with the operator and a generated password, shown only this once, that signs in", async () => {
+  it("answers 201 with the operator and a generated password, shown only once, that signs in", async () => {
     const answer = await call("POST /_/api/operators", { name: "Grace", role: "EDITOR" });
     const { id, password } = answer.body.result;
     assertResult(answer, 201, { ...shown({ id, name: "Grace", role: "editor" }), password });
@@ -96,7 +96,7 @@ describe("POST /_/api/operators", () => {
     }
   });
 
-  it("answers 400 for an invalid name, role or password, and nothing is created", async () => {
+  it("answers 400 for an invalid name, role or password, and creates nothing", async () => {
     const count = async () => (await test.app.database.reads.selectFrom("operators").selectAll().execute()).length;
     const before = await count();
     const wrong: [body: object, error: string][] = [
@@ -147,7 +147,7 @@ describe("GET /_/api/operators", () => {
     );
   });
 
-  it("accepts a page token only from the operator that it was issued to", async () => {
+  it("accepts a page token only from the operator to whom it was issued", async () => {
     const { nextToken } = (await call("GET /_/api/operators?pageSize=1")).body.result;
     const path = `GET /_/api/operators?pagingToken=${nextToken}`;
     assert.equal((await call(path)).status, 200);
@@ -167,7 +167,7 @@ describe("GET /_/api/operators", () => {
   });
 
   // spec/operators#access-of-operators
-  it("counts the live sessions with include=access: all of them for an owner, the own ones for others", async () => {
+  it("counts the valid sessions with include=access: all of them for an owner, the own ones for others", async () => {
     const [grace, vera] = [await test.createOperator(), await test.createOperator(undefined, "viewer")];
     const sessionsOf = async (caller: TestOperator) => {
       const { body } = await call("GET /_/api/operators?include=access&pageSize=1000", undefined, caller);
@@ -222,7 +222,7 @@ describe("PATCH /_/api/operators/{operatorId}", () => {
     assert.equal((await signIn(operator.name, operator.password)).status, 401);
   });
 
-  it("ends the sessions of the operator with a new password, except the caller's own", async () => {
+  it("revokes the operator's sessions with a new password, except the caller's own", async () => {
     const operator = await test.createOperator();
     const password = "an entirely new one";
     assert.equal((await call(`PATCH /_/api/operators/${operator.id}`, { password })).status, 200);
@@ -235,7 +235,7 @@ describe("PATCH /_/api/operators/{operatorId}", () => {
     assert.equal((await call("GET /_/api/operators/me")).status, 200);
   });
 
-  it("answers 400 ItemAlreadyExists for the name of another operator, and accepts the own name as no change", async () => {
+  it("answers 400 ItemAlreadyExists for the name of another operator, and accepts the own name without a change", async () => {
     const operator = await test.createOperator();
     const taken = await call(`PATCH /_/api/operators/${operator.id}`, { name: owner.name });
     const message = "The value is already in use. Choose a unique one.";
@@ -260,7 +260,7 @@ describe("PATCH /_/api/operators/{operatorId}", () => {
 
 // spec/operators#operator-roles
 describe("the last owner", () => {
-  it("can be renamed, but neither deleted nor demoted, not even by itself", async () => {
+  it("can be renamed, but neither deleted nor demoted, even by the same operator", async () => {
     const [last] = await makeOwners(1);
     assert.ok(last !== undefined);
     const refused = [
@@ -274,7 +274,7 @@ describe("the last owner", () => {
     assertResult(renamed, 200, shown({ ...last, name: "The last" }));
   });
 
-  it("remains whatever several owners do to each other simultaneously, in two processes", async () => {
+  it("remains despite concurrent changes by several owners in two processes", async () => {
     for (let round = 0; round < 6; round += 1) {
       const owners = await makeOwners(4);
       const answers = await Promise.all(
@@ -292,7 +292,7 @@ describe("the last owner", () => {
     }
   });
 
-  it("remains when two owners delete themselves simultaneously", async () => {
+  it("remains when two owners concurrently delete themselves", async () => {
     for (let round = 0; round < 6; round += 1) {
       const owners = await makeOwners(2);
       const answers = await Promise.all(
@@ -305,7 +305,7 @@ describe("the last owner", () => {
 });
 
 describe("DELETE /_/api/operators/{operatorId}", () => {
-  it("answers 200 true; the operator's sessions end in every process, and the name is free", async () => {
+  it("answers 200 true; the operator's sessions are revoked in every process, and the name is free", async () => {
     const operator = await test.createOperator();
     assertResult(await call(`DELETE /_/api/operators/${operator.id}`), 200, true);
     for (const app of [other, test]) {
@@ -316,7 +316,7 @@ describe("DELETE /_/api/operators/{operatorId}", () => {
     await test.createOperator(operator.name);
   });
 
-  it("leaves no session when it is concurrent with a sign-in, in any order", async (t) => {
+  it("allows no session of a concurrent sign-in, in any order", async (t) => {
     const unlimited = await startTestApp({ DATABASE_URL: test.config.databaseUrl, RATE_LIMITS: "off" });
     t.after(() => unlimited.close());
     for (let round = 0; round < 5; round += 1) {

@@ -13,11 +13,11 @@ function call(n: number, more: Partial<AnsweredCall> = {}): AnsweredCall {
 const small = { callsPerApplication: 10, refusalsPerApplication: 3, callsTotal: 30, bytesTotal: 100_000 };
 
 describe("recent calls", () => {
-  it("include refusals as well as successful calls, and each call once", () => {
+  it("include refusals and successful calls, each once", () => {
     const recent = createRecentCalls(small);
     for (let n = 1; n <= 5; n += 1)
-      recent.keep("a", call(n, { status: 404, failure: new ApiError("ItemDoesNotExist") }));
-    for (let n = 6; n <= 18; n += 1) recent.keep("a", call(n));
+      recent.record("a", call(n, { status: 404, failure: new ApiError("ItemDoesNotExist") }));
+    for (let n = 6; n <= 18; n += 1) recent.record("a", call(n));
     const numbers = recent.list("a", 0).map(({ number }) => number);
     assert.deepEqual(numbers, [3, 4, 5, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18]);
     assert.deepEqual(recent.list("a", 0)[0]?.call.error, "ItemDoesNotExist");
@@ -28,14 +28,14 @@ describe("recent calls", () => {
       [17, 18],
     );
     assert.deepEqual(recent.list("b", 0), []);
-    recent.keep(undefined, call(19));
+    recent.record(undefined, call(19));
     assert.equal(recent.lastNumber, 18);
   });
 
-  it("are dropped first for the application without calls for the longest time", () => {
+  it("are dropped first for the least recently active application", () => {
     const recent = createRecentCalls(small);
     for (const application of ["a", "b", "c", "a", "d"])
-      for (let n = 0; n < 10; n += 1) recent.keep(application, call(n));
+      for (let n = 0; n < 10; n += 1) recent.record(application, call(n));
     assert.deepEqual(
       ["a", "b", "c", "d"].map((application) => recent.list(application, 0).length),
       [10, 0, 10, 10],
@@ -44,12 +44,12 @@ describe("recent calls", () => {
     assert.deepEqual(recent.lastDropped("c", false), recent.lastDropped("d", true), "neither has lost any");
   });
 
-  it("take at most 16 MB, even with long paths and messages", () => {
+  it("occupy at most 16 MB, even with long paths and messages", () => {
     const recent = createRecentCalls();
     const path = `/${"x".repeat(10_000)}`;
     for (let n = 0; n < 120_000; n += 1) {
       const failure = n % 3 === 0 ? new ApiError("ParameterOutOfRange", "m".repeat(300)) : undefined;
-      recent.keep(`app${n % 500}`, call(n, { path, status: failure ? 400 : 200, failure }));
+      recent.record(`app${n % 500}`, call(n, { path, status: failure ? 400 : 200, failure }));
     }
     const { calls, bytes } = recent.statistics;
     assert.ok(calls > 1_000 && calls <= recentCallsLimits.callsTotal, `${calls}`);

@@ -32,7 +32,7 @@ export const ListRequests = Type.Object({
 });
 export type RequestFilters = Omit<Static<typeof ListRequests>, "cursor" | "before">;
 
-/** Whether the text is a status or a class of them. */
+/** Whether the string is a status or a class of statuses. */
 export function isStatusFilter(text: string): boolean {
   return new RegExp(statusPattern).test(text);
 }

@@ -57,7 +57,7 @@ function present(answers: readonly ProcessAnswer[], { positions, isBackward }: Q
   const earlier: Record<string, number> = {};
   const isForward = !isBackward && Object.keys(positions).length > 0;
   for (const answer of answers) {
-    delete next[answer.process]; // adds it to those that did not answer
+    delete next[answer.process]; // marks the process as not answering
     const firstLeft = isBackward ? undefined : cut.find((call) => call.answer === answer);
     next[answer.process] = firstLeft === undefined ? answer.until : firstLeft.number - 1;
     const first = shown.find((call) => call.answer === answer)?.number ?? positions[answer.process];
@@ -80,7 +80,7 @@ function present(answers: readonly ProcessAnswer[], { positions, isBackward }: Q
   };
 }
 
-/** Adds the platforms of the devices, which a process does not know when it answers a call. */
+/** Adds the platforms of the devices, which a process does not have when it answers a call. */
 async function withPlatforms(
   applicationId: string,
   calls: readonly AnsweredRequest[],
@@ -104,7 +104,7 @@ async function findPlatforms(
   return new Map(rows.map(({ id, platform }) => [id, platform]));
 }
 
-/** Positions of processes that have ended are dropped when there are more. */
+/** Above this number, positions of stopped processes are dropped. */
 const processesMax = 64;
 
 function writeCursor(positions: Positions): string {
@@ -132,5 +132,5 @@ function isPosition(entry: unknown): entry is readonly [string, number] {
   );
 }
 
-/** The live log of an application, for operators (spec/statistics#recent-requests). */
+/** Operators read the live log of an application (spec/statistics#recent-requests). */
 export const requestOperations = [listRequests];

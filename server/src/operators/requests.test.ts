@@ -79,7 +79,7 @@ describe("recent requests", () => {
     );
   });
 
-  it("are listed before an answer, page by page, through all that is kept", async () => {
+  it("are listed before an answer, page by page, as far as they are stored", async () => {
     const other = await test.createApplication();
     const path = `/_/api/applications/${other.appid}/requests`;
     const read = async (query: string): Promise<Requests> =>
@@ -136,7 +136,7 @@ describe("recent requests", () => {
     }
   });
 
-  it("show viewers networks in place of addresses, and filter by network for them", async () => {
+  it("show viewers networks instead of addresses, and filter by network for them", async () => {
     const { calls } = await list("address=127.0.0.99", viewer);
     assert.ok(calls.length > 0);
     assert.ok(calls.every(({ address }) => address === "127.0.0.0"));
@@ -154,7 +154,7 @@ describe("recent requests", () => {
     }
   });
 
-  it("include calls whose genuine token was refused: of the wrong kind, ended, or of a disabled user", async () => {
+  it("include calls whose genuine token was refused: of the wrong kind, expired, or of a disabled user", async () => {
     const { cursor } = await list();
     const jack = await test.signUp("jack", application);
     const call = (token: string) => test.call("GET /users/me", { token });

@@ -5,13 +5,13 @@ import { networkOf } from "../lib/ip-addresses.ts";
 import type { Peers } from "../workers/peers.ts";
 import type { AnsweredRequest, RequestFilters } from "./requests.contract.ts";
 
-/** The bounds of the calls that a process keeps. */
+/** The bounds of the calls that a process stores. */
 interface RecentCallsLimits {
   readonly callsPerApplication: number;
-  /** Refused and failed calls, which are kept beside the others. */
+  /** Refused and failed calls, which are stored separately. */
   readonly refusalsPerApplication: number;
   readonly callsTotal: number;
-  /** Estimated. */
+  /** An estimate. */
   readonly bytesTotal: number;
 }
 
@@ -22,7 +22,7 @@ export const recentCallsLimits: RecentCallsLimits = {
   bytesTotal: 16 * 2 ** 20,
 };
 
-/** A call without its failure, which would keep a stack trace in memory. */
+/** A call without its failure, whose stack trace would occupy memory. */
 interface RecentCall extends Omit<AnsweredCall, "failure"> {
   readonly error?: string;
   readonly message?: string | undefined;
@@ -39,28 +39,28 @@ interface DroppedCall {
   readonly at: number;
 }
 
-/** The last calls of each application that this process answered. */
+/** The latest calls that this process answered, by application. */
 interface RecentCalls {
-  /** Runs for each call, so it must be cheap. Ignores calls that belong to no application. */
-  keep(applicationId: string | undefined, call: AnsweredCall): void;
-  /** The calls of an application after a number, in order. */
+  /** Runs for each call, so it must be cheap. Ignores calls outside applications. */
+  record(applicationId: string | undefined, call: AnsweredCall): void;
+  /** Returns the calls of an application after a number, in order. */
   list(applicationId: string, after: number): NumberedCall[];
-  /** The number of the last call of all. */
+  /** The number of the latest call of any application. */
   readonly lastNumber: number;
   /**
-   * The last call of the application that is not kept any more, and when it was answered, in `Date.now()` milliseconds.
+   * Returns the last call of the application that was dropped, and when it was answered, in `Date.now()` milliseconds.
    *
-   * @param isRefusal the last refused or failed one
+   * @param isRefusal selects refused and failed calls
    */
   lastDropped(applicationId: string, isRefusal: boolean): DroppedCall;
   readonly statistics: { readonly calls: number; readonly bytes: number };
 }
 
 const pathCharactersMax = 256;
-/** An estimate of the memory of a call, without its path. */
+/** The estimated memory of a call, without its path. */
 const callBytes = 256;
 
-/** The last items, in a ring that overwrites its oldest one. */
+/** A ring buffer of the latest items. */
 class Ring {
   readonly #numbers: number[] = [];
   readonly #calls: RecentCall[] = [];
@@ -77,7 +77,7 @@ class Ring {
     return this.#calls.length;
   }
 
-  /** @returns the call that it overwrites */
+  /** @returns the call that it overwrites, if any */
   push(number: number, call: RecentCall): RecentCall | undefined {
     const overwritten = this.#calls[this.#next];
     if (overwritten !== undefined) this.overwritten = { number: this.#numbers[this.#next] ?? 0, at: overwritten.at };
@@ -92,16 +92,16 @@ class Ring {
   }
 }
 
-interface Kept {
+interface ApplicationCalls {
   readonly all: Ring;
   readonly refused: Ring;
-  /** What had been dropped when it was created. */
+  /** The last call dropped before this entry was created. */
   readonly droppedBefore: DroppedCall;
 }
 
 export function createRecentCalls(limits: RecentCallsLimits = recentCallsLimits): RecentCalls {
-  /** Moved to the end, because its application was the last one that made a call. */
-  const applications = new Map<string, Kept>();
+  /** Ordered by latest call, the least recently active application first. */
+  const applications = new Map<string, ApplicationCalls>();
   let latest: string | undefined;
   let lastNumber = 0;
   let calls = 0;
@@ -109,19 +109,19 @@ export function createRecentCalls(limits: RecentCallsLimits = recentCallsLimits)
   /** The last call when applications were dropped; at first, the start of the process. */
   let dropped: DroppedCall = { number: 0, at: Date.now() };
 
-  /** Moves the application to the end of the map, so that the quietest one is its first. */
-  function find(applicationId: string): Kept {
+  /** Moves the application to the end of the map, so that the least recently active one is first. */
+  function find(applicationId: string): ApplicationCalls {
     const known = applications.get(applicationId);
     if (known !== undefined && applicationId === latest) return known;
-    const kept = known ?? {
+    const current = known ?? {
       all: new Ring(limits.callsPerApplication),
       refused: new Ring(limits.refusalsPerApplication),
       droppedBefore: dropped,
     };
     applications.delete(applicationId);
-    applications.set(applicationId, kept);
+    applications.set(applicationId, current);
     latest = applicationId;
-    return kept;
+    return current;
   }
 
   function push(ring: Ring, call: RecentCall): void {
@@ -131,12 +131,12 @@ export function createRecentCalls(limits: RecentCallsLimits = recentCallsLimits)
     else bytes -= bytesOf(overwritten);
   }
 
-  /** Drops the calls of the application that made none for the longest time. */
-  function dropQuietest(): void {
-    const [quietest] = applications;
-    if (quietest === undefined) return;
-    const [applicationId, kept] = quietest;
-    for (const ring of [kept.all, kept.refused]) {
+  /** Drops the calls of the least recently active application. */
+  function dropLeastActive(): void {
+    const [leastActive] = applications;
+    if (leastActive === undefined) return;
+    const [applicationId, current] = leastActive;
+    for (const ring of [current.all, current.refused]) {
       calls -= ring.size;
       for (const { call } of ring.entries()) bytes -= bytesOf(call);
     }
@@ -151,34 +151,35 @@ export function createRecentCalls(limits: RecentCallsLimits = recentCallsLimits)
     get statistics() {
       return { calls, bytes };
     },
-    keep(applicationId, call) {
+    record(applicationId, call) {
       if (applicationId === undefined) return;
       lastNumber += 1;
       const { all, refused } = find(applicationId);
-      const kept = call.status >= 400 || (call.path?.length ?? 0) > pathCharactersMax ? cutDown(call) : call;
-      push(all, kept);
-      if (call.status >= 400) push(refused, kept);
-      while (applications.size > 1 && (calls > limits.callsTotal || bytes > limits.bytesTotal)) dropQuietest();
+      const stored = call.status >= 400 || (call.path?.length ?? 0) > pathCharactersMax ? cutDown(call) : call;
+      push(all, stored);
+      if (call.status >= 400) push(refused, stored);
+      while (applications.size > 1 && (calls > limits.callsTotal || bytes > limits.bytesTotal)) dropLeastActive();
     },
     list(applicationId, after) {
-      const kept = applications.get(applicationId);
-      if (kept === undefined) return [];
+      const current = applications.get(applicationId);
+      if (current === undefined) return [];
       const found = new Map<number, NumberedCall>();
-      for (const ring of [kept.refused, kept.all]) {
+      for (const ring of [current.refused, current.all]) {
         for (const entry of ring.entries()) if (entry.number > after) found.set(entry.number, entry);
       }
       return [...found.values()].sort((a, b) => a.number - b.number);
     },
     lastDropped(applicationId, isRefusal) {
-      const kept = applications.get(applicationId);
-      if (kept === undefined) return dropped;
-      return (isRefusal ? kept.refused : kept.all).overwritten ?? kept.droppedBefore;
+      const current = applications.get(applicationId);
+      if (current === undefined) return dropped;
+      return (isRefusal ? current.refused : current.all).overwritten ?? current.droppedBefore;
     },
   };
 }
 
 function cutDown({ failure, ...call }: AnsweredCall): RecentCall {
-  const path = call.path && Buffer.from(call.path.slice(0, pathCharactersMax)).toString(); // a copy, so that the rest is not kept
+  // Copied, so that the complete path can be freed.
+  const path = call.path && Buffer.from(call.path.slice(0, pathCharactersMax)).toString();
   return { ...call, path, ...(failure !== undefined && { error: failure.condition, message: failure.message }) };
 }
 
@@ -186,48 +187,51 @@ function bytesOf({ path, message }: RecentCall): number {
   return callBytes + 2 * ((path?.length ?? 0) + (message?.length ?? 0));
 }
 
-/** The number of calls of each process when it was last read, by the id of the process. */
+/** The number of the last call that was read from each process, by process id. */
 export type Positions = Readonly<Record<string, number>>;
 
-/** A question to a process, which is sent as JSON. */
+/** A request to one process, sent as JSON. */
 export interface Question {
   readonly applicationId: string;
   readonly positions: Positions;
-  /** For the calls before the positions instead of those after them: a process without one has no earlier ones. */
+  /**
+   * Reads the calls before the positions instead of those after them. A process without a position has no earlier
+   * calls.
+   */
   readonly isBackward?: boolean;
   readonly filters: RequestFilters;
-  /** Addresses are compared and shown as networks. */
+  /** Whether addresses are compared and shown as networks. */
   readonly areAddressesShort: boolean;
 }
 
-/** The answer of one process, which is sent as JSON. */
+/** The response of one process, sent as JSON. */
 export interface ProcessAnswer {
   readonly process: string;
   readonly worker: number;
   readonly calls: readonly { readonly number: number; readonly at: number; readonly shown: ShownCall }[];
-  /** Every call up to this number is in the answer, or does not match. */
+  /** Every matching call up to this number is in the response. */
   readonly until: number;
   /** Absent if no call is missing since the position. */
   readonly completeSince?: number;
-  /** Whether there are calls before those of the answer. */
+  /** Whether there are calls before those of the response. */
   readonly hasEarlier: boolean;
 }
 type ShownCall = Omit<AnsweredRequest, "time" | "worker" | "platform">;
 
-/** The calls that the processes of this machine answered last (spec/statistics#recent-requests). */
+/** The latest calls that the processes of this machine answered (spec/statistics#recent-requests). */
 export interface Requests {
-  keep(call: AnsweredCall): void;
+  record(call: AnsweredCall): void;
   /** Queries all processes of this machine. */
   ask(question: Question): Promise<readonly ProcessAnswer[]>;
 }
 
-/** At most this many calls are in an answer. */
+/** The maximum number of calls in a response. */
 export const callsMax = 500;
 const callsAtFirst = 100;
 const answerMsMax = 2_000;
 const questionName = "requests";
 
-/** @param isOn without it, nothing is kept */
+/** @param isOn whether calls are stored */
 export function createRequests({ peers, isOn }: { readonly peers: Peers; readonly isOn: boolean }): Requests {
   const processId = randomBytes(6).toString("base64url");
   const recent = createRecentCalls();
@@ -257,22 +261,23 @@ export function createRequests({ peers, isOn }: { readonly peers: Peers; readonl
       hasEarlier,
     };
   }
-  peers.answer(questionName, (question) => answer(JSON.parse(question) as Question)); // of another worker
+  peers.answer(questionName, (question) => answer(JSON.parse(question) as Question)); // sent by another worker
 
   return {
-    keep(call) {
+    record(call) {
       if (!isOn) return;
       const caller = call.caller ?? call.refused;
-      if (caller === undefined) recent.keep(call.applicationId, call);
-      else if ("applicationId" in caller) recent.keep(caller.applicationId, call);
+      if (caller === undefined) recent.record(call.applicationId, call);
+      else if ("applicationId" in caller) recent.record(caller.applicationId, call);
     },
     async ask(question) {
-      return (await peers.ask(questionName, answerMsMax, JSON.stringify(question))) as readonly ProcessAnswer[]; // as above
+      // Serialized above.
+      return (await peers.ask(questionName, answerMsMax, JSON.stringify(question))) as readonly ProcessAnswer[];
     },
   };
 }
 
-/** Refusals are kept longer than other calls. */
+/** Refusals are stored longer than other calls. */
 function isOfRefusals({ refused, error, status = "" }: RequestFilters): boolean {
   return refused === true || error !== undefined || status.startsWith("4") || status.startsWith("5");
 }

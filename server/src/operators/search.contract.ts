@@ -5,7 +5,7 @@ import { forOwnedTables } from "../db/owned-tables.ts";
 
 export const SearchPath = Type.Object(applicationPathParameters);
 
-/** The longest text that is an address: longer ones find nothing. */
+/** The longest valid address: longer strings match nothing. */
 const textCharactersMax = 320;
 
 export const Search = Type.Object({
@@ -23,7 +23,7 @@ const SearchMatch = enumeration("SearchMatch", "The kind of a match.", {
   object: "The application has the object of this id.",
 });
 
-/** At most this many of each kind. */
+/** The maximum number of hits per kind. */
 export const hitsMax = 10;
 
 const SearchHit = named(
@@ -58,7 +58,7 @@ export const ApplicationHits = named(
   }),
 );
 
-/** An object of an older application than these is not found by its id alone. */
+/** Without its application, an object is found only in this number of the newest applications. */
 export const searchedApplicationsMax = 1_000;
 
 export const DeploymentHits = named(

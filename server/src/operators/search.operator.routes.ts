@@ -63,5 +63,5 @@ async function findRequests(
   }));
 }
 
-/** The operators' search for anything (spec/operators#search-for-anything). */
+/** Operators search for anything (spec/operators#search-for-anything). */
 export const searchOperations = [searchApplication, searchDeployment];

@@ -20,7 +20,7 @@ import { isOwnedKind, kinds, ownedKinds } from "../lib/kinds.ts";
 import { userNameKey } from "../lib/user-name-keys.ts";
 import { hitsMax, searchedApplicationsMax } from "./search.contract.ts";
 
-/** An object that was found, in the wire format. */
+/** A found object, in the wire format. */
 export interface Hit {
   readonly id: string;
   readonly title?: string;
@@ -30,29 +30,29 @@ export interface Hit {
   readonly match: "id" | "name" | "personName" | "email" | "uniqueId" | "identity" | "requestId" | "object";
 }
 
-/** A text to look for in an application; every lookup walks an index and reads at most `hitsMax` rows. */
-interface Wanted {
+/** A search in an application. Every lookup uses an index and reads at most `hitsMax` rows. */
+interface SearchTarget {
   readonly applicationId: string;
   readonly text: string;
   readonly queries: Queries;
 }
 
-/** @param text without blanks around it */
+/** @param text trimmed */
 export async function findInApplication(applicationId: string, text: string, queries: Queries) {
-  const wanted = { applicationId, text, queries };
+  const target = { applicationId, text, queries };
   const [users, devices, owned, keys, crashes, metrics, audit] = await Promise.all([
-    findUsers(wanted),
-    findDevices(wanted),
-    findOwned(wanted),
-    findKeys(wanted),
-    findCrashes(wanted),
-    findMetrics(wanted),
+    findUsers(target),
+    findDevices(target),
+    findOwned(target),
+    findKeys(target),
+    findCrashes(target),
+    findMetrics(target),
     findEntries(text, applicationId, queries),
   ]);
   return { users, devices, ...owned, keys, crashes, metrics, audit };
 }
 
-/** @param text without blanks around it */
+/** @param text trimmed */
 export async function findInDeployment(text: string, queries: Queries) {
   const newest = await listNewestApplications(queries);
   const [applications, owners, users, operators, audit] = await Promise.all([
@@ -65,7 +65,7 @@ export async function findInDeployment(text: string, queries: Queries) {
   return { applications: [...applications, ...owners], users, operators, audit };
 }
 
-async function findUsers({ applicationId, text, queries }: Wanted): Promise<Hit[]> {
+async function findUsers({ applicationId, text, queries }: SearchTarget): Promise<Hit[]> {
   const isThere = condition("is there", {}, () => sql`deleted_at is null`);
   const isUser = [equals("application_id", applicationId), isThere];
   const users = (conditions: readonly Condition[], order: Order<UserRow>) =>
@@ -98,8 +98,8 @@ function presentUser({ id, user_name, first_name, last_name, email }: FoundUser,
   return { id, title: user_name, ...(detail !== "" && { detail }), match };
 }
 
-/** The users whose first or last name begins with the text, or both. */
-async function findNamesakes({ applicationId, text, queries }: Wanted): Promise<FoundUser[]> {
+/** Finds the users whose first or last name begins with the text. */
+async function findNamesakes({ applicationId, text, queries }: SearchTarget): Promise<FoundUser[]> {
   const ranges = nameRangesOf(text);
   if (ranges.length === 0) return [];
   const { rows, values } = usersByName({ applicationId, ranges, columns: foundColumns, count: hitsMax });
@@ -107,7 +107,7 @@ async function findNamesakes({ applicationId, text, queries }: Wanted): Promise<
   return (await queries.executeQuery(statement.compile(queries))).rows;
 }
 
-/** Some users of any of these applications: without an order, each statement ends with its tenth row. */
+/** Finds some users of any of these applications, unordered, so that each statement can stop at its tenth row. */
 async function findUsersOf(applications: Applications, text: string, queries: Queries): Promise<Hit[]> {
   const name = userNameKey(text);
   if (applications.size === 0 || name === "" || kindOfId(text) !== undefined) return [];
@@ -142,7 +142,7 @@ async function findUsersOf(applications: Applications, text: string, queries: Qu
   return distinct(found.flat());
 }
 
-async function findHolders({ applicationId, text, queries }: Wanted): Promise<Hit[]> {
+async function findHolders({ applicationId, text, queries }: SearchTarget): Promise<Hit[]> {
   const statement = queries
     .selectFrom("identities as identity")
     .innerJoin("users as holder", (join) =>
@@ -156,7 +156,7 @@ async function findHolders({ applicationId, text, queries }: Wanted): Promise<Hi
   return (await statement.execute()).map((row) => presentUser(row, "identity"));
 }
 
-async function findDevices({ applicationId, text, queries }: Wanted): Promise<Hit[]> {
+async function findDevices({ applicationId, text, queries }: SearchTarget): Promise<Hit[]> {
   const ofApplication = equals("application_id", applicationId);
   const isId = kindOfId(text) === "Device";
   const conditions = isId ? [equals("id", text)] : beginsWith("unique_id", text, charactersMax);
@@ -167,8 +167,8 @@ async function findDevices({ applicationId, text, queries }: Wanted): Promise<Hi
   });
 }
 
-/** The hits in each table of owned objects. */
-async function findOwned({ applicationId, text, queries }: Wanted): Promise<Record<OwnedTableName, Hit[]>> {
+/** Finds hits in each table of owned objects. */
+async function findOwned({ applicationId, text, queries }: SearchTarget): Promise<Record<OwnedTableName, Hit[]>> {
   const hits = forOwnedTables((): Hit[] => []);
   const kind = kindOfId(text);
   if (!isOwnedKind(kind)) return hits;
@@ -186,7 +186,7 @@ interface KeyRow {
   readonly label: string | null;
 }
 
-async function findKeys({ applicationId, text, queries }: Wanted): Promise<Hit[]> {
+async function findKeys({ applicationId, text, queries }: SearchTarget): Promise<Hit[]> {
   const ofApplication = equals("application_id", applicationId);
   const isId = kindOfId(text) === "ApplicationKey";
   const conditions = isId ? [equals("id", text)] : lowerBeginsWith("label", text, charactersMax);
@@ -195,8 +195,8 @@ async function findKeys({ applicationId, text, queries }: Wanted): Promise<Hit[]
   return rows.map(({ id, label }) => ({ id, ...(label !== null && { title: label }), match: isId ? "id" : "name" }));
 }
 
-/** A report leads to its group. */
-async function findCrashes({ applicationId, text, queries }: Wanted): Promise<Hit[]> {
+/** A crash report leads to its group. */
+async function findCrashes({ applicationId, text, queries }: SearchTarget): Promise<Hit[]> {
   const isReport = kindOfId(text) === "CrashReport";
   if (!isReport && !/^[0-9a-f]{16,64}$/.test(text)) return [];
   const report = isReport
@@ -217,7 +217,7 @@ async function findCrashes({ applicationId, text, queries }: Wanted): Promise<Hi
   return groups.map(({ fingerprint: id, title }) => ({ id, title, match: "id" }));
 }
 
-async function findMetrics({ applicationId, text, queries }: Wanted): Promise<Hit[]> {
+async function findMetrics({ applicationId, text, queries }: SearchTarget): Promise<Hit[]> {
   const conditions = [equals("application_id", applicationId), ...beginsWith("key", text, charactersMax)];
   const rows = await take<{ readonly key: string }>("metric_keys", conditions, byKey, queries);
   return rows.map(({ key }) => ({ id: key, match: "name" }));
@@ -241,7 +241,7 @@ async function findApplications(text: string, queries: Queries): Promise<Hit[]> 
   return rows.map(({ application_id: id, name: title }) => ({ id, title, match: isId ? "id" : "name" }));
 }
 
-/** The names of applications by their ids. */
+/** The names of applications by id. */
 type Applications = ReadonlyMap<string, string>;
 
 async function listNewestApplications(queries: Queries): Promise<Applications> {
@@ -257,8 +257,8 @@ async function listNewestApplications(queries: Queries): Promise<Applications> {
 }
 
 /**
- * Finds the application that an id belongs to. The key of each table begins with the application, which the id does not name,
- * so this is one look-up for each of a bounded number of applications.
+ * Finds the application that an id belongs to. The key of each table starts with the application, which the id does not
+ * contain, so this makes one look-up per application, for a bounded number of applications.
  */
 async function findOwners(id: string, names: Applications, queries: Queries): Promise<Hit[]> {
   const kind = kindOfId(id);
@@ -281,14 +281,14 @@ async function findOperators(text: string, queries: Queries): Promise<Hit[]> {
 }
 
 /**
- * The newest entries of the audit log.
+ * Finds the newest entries of the audit log.
  *
- * @param applicationId absent for those of the whole deployment
+ * @param applicationId absent for entries of the complete deployment
  */
 async function findEntries(text: string, applicationId: string | undefined, queries: Queries): Promise<Hit[]> {
   const isId = kindOfId(text) === "AuditEntry";
   const found = isId ? sql`id = ${text}` : sql`request_id = ${text} and request_id <> ''`;
-  // Written so that the index of applications is not used: a request has few entries, an application a million.
+  // Prevents the use of the application index: a request has few entries, an application a million.
   const ofApplication = applicationId === undefined ? sql`` : sql`and application_id || '' = ${applicationId}`;
   const statement = sql<{ id: string; action: string }>`
     select id, action from audit_log where ${found} ${ofApplication}
@@ -297,10 +297,10 @@ async function findEntries(text: string, applicationId: string | undefined, quer
   return rows.map(({ id, action: title }) => ({ id, title, match: isId ? "id" : "requestId" }));
 }
 
-/** Names, labels, keys and uniqueIds are not longer. */
+/** The maximum length of names, labels, keys and uniqueIds. */
 const charactersMax = 256;
 
-// Not named like the column: an order by a column with one value has no columns.
+// Not named like the column: an order by a column with one value would be empty.
 const byId: Order<{ readonly id: string }> = { shape: "one", columns: [sql.ref("id")], keyOf: (row) => [row.id] };
 const byUserName: Order<UserRow> = {
   shape: "user_name_key",
@@ -330,7 +330,7 @@ async function take<Row>(
   return rows;
 }
 
-/** Each user once, by the first match. */
+/** Returns each user once, by the first match. */
 function distinct(hits: readonly Hit[]): Hit[] {
   const ids = new Set<string>();
   return hits.filter(({ id }) => ids.size < ids.add(id).size).slice(0, hitsMax);

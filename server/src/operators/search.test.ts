@@ -31,7 +31,7 @@ async function findAnywhere(q: string) {
 
 // spec/operators#search-for-anything
 describe("GET /_/api/applications/{appid}/search", () => {
-  it("finds a user once by id, by the beginning of name or address, and by an identity", async () => {
+  it("finds a user once by id, by prefix of name or address, and by an identity", async () => {
     const byName = { id: jane.id, title: "Jane Doe", match: "name" };
     assert.deepEqual(await find(jane.id), { ...none, users: [{ ...byName, match: "id" }] });
     for (const q of ["jane", " JANE  d", "ＪＡＮＥ"]) assert.deepEqual(await find(q), { ...none, users: [byName] }, q);
@@ -46,7 +46,7 @@ describe("GET /_/api/applications/{appid}/search", () => {
     assert.deepEqual((await find("4711")).users, [], "identifiers are compared as a whole");
   });
 
-  it("finds users by the beginning of their first name, of their last name, or of both, in any letters", async () => {
+  it("finds users by prefix of their first name, last name or both, in upper and lower case", async () => {
     const application = await test.createApplication();
     const add = async (userName: string, firstName?: string, lastName?: string) => {
       const user = await test.signUp(userName, application);
@@ -96,7 +96,7 @@ describe("GET /_/api/applications/{appid}/search", () => {
     assert.deepEqual(others, { ...hit, appid, application: name });
   });
 
-  it("finds devices, check-ins, keys, crashes and metrics by id and by the beginning of their names", async () => {
+  it("finds devices, check-ins, keys, crashes and metrics by id and by prefix of their names", async () => {
     const body = { ...test.application, platform: "iOS", uniqueId: "serial-100" };
     const { accessToken: token } = (await test.call("POST /devices", { body })).body.result;
     const { id: deviceId } = (await test.call("GET /devices/current", { token })).body.result;
@@ -145,7 +145,7 @@ describe("GET /_/api/applications/{appid}/search", () => {
     assert.deepEqual(requests, [{ id: refused.body.request_id, title: "getCheckin", match: "requestId" }]);
   });
 
-  it("finds at most ten objects of a kind, and none of another application, for any text", async () => {
+  it("finds at most ten objects per kind, and none of another application, for any text", async () => {
     const other = await test.createApplication();
     for (let n = 0; n < 11; n++) await test.signUp(`many ${n}`, other);
     const { users, ...rest } = await find("many", other.appid);
@@ -193,7 +193,7 @@ describe("GET /_/api/search", () => {
 
 // spec/operators#search-for-anything
 describe("GET /_/api/search by the id of an object", () => {
-  it("names the application that a user, a device, a key, a webhook, a check-in or a file belongs to", async () => {
+  it("names the application that a user, device, key, webhook, check-in or file belongs to", async () => {
     const application = await test.createApplication("Owner of ids");
     const user = await test.signUp("Ada", application);
     const { token } = user;
