@@ -24,7 +24,7 @@ import { jsonOf } from "./metadata.values.ts";
 
 export const keyCharactersMax = 256;
 export const valuesMax = 100;
-/** The maximum length of a value to search for. */
+/** The maximum length of a value in a search. */
 const filterCharactersMax = 256;
 
 /** The slot of a key: `User` is the caller's own, `App` is shared by the application (spec/metadata#visibility). */
@@ -95,7 +95,7 @@ export const Item = named(
 
 export const ItemPage = PageOf(Item);
 
-/** An item as its reader sees it. */
+/** Presents an item as its reader sees it. */
 export function presentItem(item: ReadItem, readerId: string | undefined): Static<typeof Item> {
   const location = locationSeen(item, readerId);
   return {
@@ -125,8 +125,8 @@ export type ReadItem = Pick<
 > & { readonly is_location_shown: number };
 
 /**
- * The location of an item for a reader: the true location in the reader's own slot and for items that the reader
- * located.
+ * Returns the location of an item for a reader: the true location in the reader's own slot and for items that the
+ * reader located.
  */
 export function locationSeen(
   item: Pick<ReadItem, "slot" | "setter_id" | "lat" | "lng" | "seen_lat" | "seen_lng" | "is_location_shown">,

@@ -81,7 +81,7 @@ for (const collection of ["checkins", "blobs"]) {
       assert.deepEqual(await unfinished(), []);
     });
 
-    it("thousands of keys become unreadable with the answer, and are erased in the background", async () => {
+    it("thousands of keys become unreadable with the response, and are erased in the background", async () => {
       const owner = await test.signUp();
       const id = await make(collection, owner);
       await insertMany(id, "", 2_000);
@@ -95,7 +95,7 @@ for (const collection of ["checkins", "blobs"]) {
       assert.deepEqual(await unfinished(), []);
     });
 
-    it("erasure runs in bounded steps; maintenance of another process finishes it after a shutdown", async () => {
+    it("erasure runs in bounded steps; maintenance of another process completes it after a shutdown", async () => {
       const leaving = await startTestApp({ DATABASE_URL: test.config.databaseUrl });
       const owner = await leaving.signUp();
       const id = await make(collection, owner, leaving);
@@ -121,7 +121,7 @@ for (const collection of ["checkins", "blobs"]) {
       assert.deepEqual([await rowsOf("object_id", id), await unfinished()], [[], []]);
     });
 
-    it("concurrent writes are refused or deleted as well", async () => {
+    it("concurrent writes are refused, or their rows deleted", async () => {
       for (let round = 0; round < 5; round += 1) {
         const owner = await test.signUp();
         const id = await make(collection, owner);
@@ -144,7 +144,7 @@ for (const collection of ["checkins", "blobs"]) {
 
 // spec/metadata#metadata-deletion
 describe("metadata is deleted with its user", () => {
-  /** A user with metadata on every kind of object. */
+  /** Signs up a user with metadata on every kind of object. */
   async function signUpWithAll(): Promise<{
     user: TestUser;
     mine: string;
@@ -229,7 +229,7 @@ describe("metadata is deleted with its user", () => {
     await assertErased(all);
   });
 
-  it("concurrent writes of the user are refused or deleted as well", async () => {
+  it("concurrent writes of the user are refused, or their rows deleted", async () => {
     for (let round = 0; round < 4; round += 1) {
       const { user, mine, file, theirs } = await signUpWithAll();
       const write = (n: number) => {

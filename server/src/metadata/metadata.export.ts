@@ -11,13 +11,13 @@ import { isLocationShown } from "./metadata.reads.store.ts";
 
 type ExportedItem = ReadItem & Pick<MetadataRow, "object_id">;
 
-/** Few per page: a value has up to 32 KiB. */
+/** Few per page, because a value has up to 32 KiB. */
 const itemsAtOnce = 100;
 const objectsAtOnce = 200;
 
 /**
- * The metadata of a user, for the user's export: the user's own slots on any object, and the shared slots of the user
- * and of the user's objects. The own slots of other users on these objects are not included.
+ * Exports the metadata of a user: the user's own slots on any object, and the shared slots of the user and of the
+ * user's objects. The own slots of other users on these objects are omitted.
  */
 export function metadataExporter({ database }: { readonly database: Database }): UserExporter {
   const { reads } = database;
@@ -67,7 +67,7 @@ function items(conditions: readonly Condition[], order: Order<ExportedItem>, que
   return scopeStream(scope, order, false, queries);
 }
 
-/** The user and the user's objects that can have metadata, a few ids at a time. */
+/** Yields the user and the user's objects that can have metadata, a few ids at a time. */
 async function* objectsOf({ applicationId, userId }: ExportOwner, queries: Queries): AsyncGenerator<readonly string[]> {
   yield [userId];
   for (const table of ownedTableNames) {

@@ -28,7 +28,7 @@ function put(path: string, body: object | string): Promise<Answer> {
 }
 
 describe("POST /metadata/{id}/{key}/increment: spec/metadata#increment-a-value", () => {
-  it("answers 200 with the item; a missing key starts from 0, and delta is 1 by default and may be a text or null", async () => {
+  it("answers 200 with the item; a missing key starts from 0, and delta is 1 by default and may be a string or null", async () => {
     const created = test.now();
     const item = (value: number) => ({
       key: "n",
@@ -62,7 +62,7 @@ describe("POST /metadata/{id}/{key}/increment: spec/metadata#increment-a-value",
     assertError(own, 403, "AuthUserAccessTokenRequired", 263);
   });
 
-  it("keeps the location, which a PUT without a location clears", async () => {
+  it("preserves the location, which a PUT without a location clears", async () => {
     await put("me/located", { value: 1, location: "1,2" });
     const { body } = await increment("me/located", { location: "3,4" });
     assert.deepEqual([body.result.value, body.result.location], [2, { lat: 1, lng: 2 }]);
@@ -105,7 +105,7 @@ describe("POST /metadata/{id}/{key}/increment: spec/metadata#increment-a-value",
   });
 });
 
-/** Sends increments over a few kept-alive connections, spread over some keys. @returns the answered values */
+/** Sends increments over a few persistent connections, spread over some keys. @returns the answered values */
 async function incrementMany(ports: readonly number[], keys: readonly string[], count: number): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 24 });
   const headers = { authorization: `Service ${user.token}`, "content-type": "application/json" };

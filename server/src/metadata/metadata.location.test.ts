@@ -22,7 +22,10 @@ function put(path: string, token: string, location: Location, visibility = "App"
   return test.call(`PUT /metadata/${path}`, { token, body });
 }
 
-/** The location at which a caller sees a key of the application; the same by key and in every listing that has it. */
+/**
+ * Returns the location at which a caller sees a key of the application; the same by key and in every listing that has
+ * it.
+ */
 async function seen(key: string, token: string, visibility = "App"): Promise<Location | undefined> {
   const { body } = await test.call(`GET /metadata/app/${key}?visibility=${visibility}`, { token });
   const listed = await test.call(`GET /metadata/app?key=${key}&visibility=${visibility}`, { token });
@@ -108,7 +111,7 @@ describe("the location of shared metadata as others see it", () => {
     const before = await shared();
     for (const [n, place] of places.entries()) assert.deepEqual(before.get(n), place);
 
-    // Simulates another process that ends right after it has stored the setting.
+    // Simulates another process that is killed right after storing the setting.
     await test.app.database.write(({ queries }) =>
       queries.updateTable("users").set({ location_fuzzing: 1, is_reshifting: 1 }).where("id", "=", user.id).execute(),
     );

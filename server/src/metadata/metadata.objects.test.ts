@@ -31,7 +31,7 @@ function call(verb: string, id: string, visibility: string, token: string): Prom
   return test.call(`${verb} ${path}`, { token, body: { ...bodies[verb], visibility } });
 }
 
-/** The statuses of the operations in the order of `keyOperations`, then of the bulk PUT and the listing. */
+/** Returns the statuses of the operations in the order of `keyOperations`, then of the bulk PUT and the listing. */
 async function outcomes(id: string, visibility: string, token: string): Promise<string> {
   const answers: Answer[] = [];
   for (const verb of keyOperations) answers.push(await call(verb, id, visibility, token));
@@ -75,7 +75,7 @@ async function make(collection: string, permissions: Readonly<Record<string, unk
 }
 
 describe("permissions on the metadata of an object: spec/metadata#metadata-permissions", () => {
-  it("give any token the shared slot of its application, and every user an own slot, and other applications no access", async () => {
+  it("give any token the shared slot of its application, every user an own slot, and other applications no access", async () => {
     const { appid } = test.application;
     for (const id of ["app", "APP", appid]) {
       for (const token of [owner.token, other.token, owner.deviceToken]) {
@@ -191,7 +191,7 @@ describe("permissions on the metadata of an object: spec/metadata#metadata-permi
         queries.updateTable("users").set(columns).where("id", "=", hidden.id).execute(),
       );
     for (const { id } of [anywhere, somewhere]) assert.equal((await call("PUT", id, "User", other.token)).status, 201);
-    await set({ location_fuzzing: 1 }); // the setting alone, without the fuzzed location
+    await set({ location_fuzzing: 1 }); // only the setting, without the fuzzed location
     assert.equal(await outcomes(somewhere.id, "User", other.token), nothingThere);
     assert.equal((await call("GET", anywhere.id, "User", other.token)).status, 200);
     await set({ location_fuzzing: 0, deleted_at: 1 });
@@ -204,7 +204,7 @@ describe("permissions on the metadata of an object: spec/metadata#metadata-permi
 
 // spec/metadata#objects-with-metadata
 describe("the id in /metadata/{id}", () => {
-  it("gets 400 ParameterIncorrectFormat if it is no id, and ParameterOutOfRange if it is of a kind without metadata", async () => {
+  it("is refused with 400 ParameterIncorrectFormat if it is not an id, and ParameterOutOfRange if it is of a kind without metadata", async () => {
     for (const id of ["nobody", "0", "mine", "__proto__", "app%20", "apps", `${owner.id}x`]) {
       const answer = await test.call(`GET /metadata/${id}/key`, { token: owner.token });
       assertError(answer, 400, "ParameterIncorrectFormat", 515, "id must be an id.");
@@ -217,7 +217,7 @@ describe("the id in /metadata/{id}", () => {
     }
   });
 
-  it("gets a byte-identical 404 for every object that does not exist", async () => {
+  it("is answered with a byte-identical 404 for every object that does not exist", async () => {
     for (const kind of carrierKinds) {
       const id = test.app.ids.newId(kind);
       for (const visibility of ["App", "User"]) assert.equal(await outcomes(id, visibility, owner.token), nothingThere);

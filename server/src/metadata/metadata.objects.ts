@@ -58,7 +58,7 @@ interface FoundRights extends Rights, Carrier {}
 /** The object that carries metadata. */
 export interface Carrier {
   readonly ownerId: string | null;
-  /** Whether others than its owner may read it. */
+  /** Whether other users may read it. */
   readonly isShown: boolean;
 }
 
@@ -76,7 +76,7 @@ export async function requireReadable(caller: Caller, bag: Bag, queries: Queries
 
 /**
  * Like {@link requireReadable}, for the transaction of a write: locks the object and the writing user against deletion
- * until the commit, so that a deletion sees all that was written, and no row outlives its object.
+ * until the commit, so that a deletion sees all written rows, and no row outlives its object.
  *
  * @param isPersonal the row belongs to the caller or holds the caller's location, and must be deleted with the caller
  * @returns the audience of the object for events
@@ -95,7 +95,7 @@ export async function requireWritable(
   let isUserShown = false;
   if (userId !== undefined && (isPersonal || isOwnProfile)) {
     const user = await findUser({ applicationId, id: userId }, lock, queries);
-    if (user === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token was checked
+    if (user === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token check
     isUserShown = user.celeb_mode === 0;
   }
   const rights = await findRights(caller, bag, lock, queries);
@@ -122,7 +122,7 @@ async function findRights(caller: Caller, bag: Bag, lock: Lock, queries: Queries
   return rightsOnOwned(caller, await findOwned(table, { applicationId, id: objectId }, lock, queries));
 }
 
-/** The access that an owned object's owner and permissions give this caller. */
+/** Returns the caller's rights that follow from an owned object's owner and permissions. */
 function rightsOnOwned({ userId }: Caller, found: FoundOwned | undefined): FoundRights | undefined {
   if (found === undefined) return undefined;
   const carrier = { ownerId: found.user_id, isShown: found.read_permission === 1 };
@@ -146,7 +146,7 @@ interface FoundOwned {
 }
 
 interface Lock {
-  /** Unique for the text. */
+  /** Unique for the SQL text. */
   readonly shape: string;
   readonly sql: RawBuilder<unknown>;
 }
@@ -189,7 +189,7 @@ async function findOwned(
   return found === undefined && mayBePublic(table) ? findPublic(table, byId, lock, queries) : found;
 }
 
-/** A statement of its own, because rows of an outer join cannot be locked. */
+/** A separate statement, because rows of an outer join cannot be locked. */
 async function findPublic(
   table: OwnedTableName,
   byId: ById,

@@ -61,7 +61,9 @@ function presentOperatedItem(item: MetadataRow): Static<typeof OperatedItem> {
   };
 }
 
-/** All items of an object in the order of the primary key: the shared slot first, then each user's slot, by key. */
+/**
+ * Lists all items of an object in the order of the primary key: the shared slot first, then each user's slot, by key.
+ */
 function listOperatedItems(
   applicationId: string,
   objectId: string,
@@ -86,7 +88,7 @@ const bySlot: Order<MetadataRow> = {
   keyOf: ({ slot, key }) => [slot, key],
 };
 
-/** Whether an object exists; for an owned object, its owner must exist as well. */
+/** Whether an object exists; for an owned object, its owner must exist, too. */
 async function isObjectThere(applicationId: string, objectId: string, queries: Queries): Promise<boolean> {
   const kind = kindOfId(objectId);
   if (kind === "App") return objectId === applicationId;
@@ -122,5 +124,5 @@ const listItems = operation({
   },
 });
 
-/** The metadata of an object for operators: the shared slot and the users' own slots. */
+/** Operators read the metadata of an object: the shared slot and the users' own slots. */
 export const metadataOperatorOperations = [listItems];

@@ -59,7 +59,7 @@ describe("metadata of an object for operators", () => {
     assert.equal((await ask(`${jane.id}?pagingToken=${page.currentToken}`)).status, 400);
   });
 
-  it("is available for the application, users and devices, with 404 for objects that do not exist or are elsewhere", async () => {
+  it("is available for the application, users and devices, with 404 for objects that do not exist or belong to another application", async () => {
     const { appid } = test.application;
     for (const name of ["app", "me", "current"]) await put(`${name}/key`, jane, { value: name, visibility: "App" });
     const device = (await test.call("GET /devices/current", { token: jane.token })).body.result.id;

@@ -51,8 +51,8 @@ export interface ByKey {
 }
 
 /**
- * Whether others see the location of a row: not while the user who set it is being deleted, and with locationFuzzing
- * not before the row has its fuzzed location.
+ * Whether other users see the location of a row: not while the user who set it is being deleted, and with
+ * locationFuzzing not before the row has its fuzzed location.
  */
 export function isLocationShown(application: unknown): RawBuilder<number> {
   return sql<number>`(

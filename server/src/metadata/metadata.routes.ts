@@ -90,7 +90,7 @@ const searchMetadata = operation({
     await requireReadable(caller, bag, database.reads);
     const { page, itemOf } = await searchItems(bag, userId, request.filters, request, database.reads, call.work);
     const presented = paging.present(listing, caller, request, page, itemOf);
-    // Drops items that were deleted in between.
+    // Drops items that a concurrent request deleted.
     const there = presented.pageResults.filter((item) => item !== undefined);
     return { ...presented, pageResults: there.map((item) => presentItem(item, userId)) };
   },
@@ -125,8 +125,8 @@ function requireKey(key: string): string {
 }
 
 /**
- * The location columns of a row. Only a user's location in a shared slot is fuzzed: an own slot is private, and a
- * device has no user to protect.
+ * Returns the location columns of a row. Only a user's location in a shared slot is fuzzed: an own slot is private, and
+ * a device has no user to protect.
  */
 async function locate(
   fuzzing: Fuzzing,
@@ -282,7 +282,7 @@ function beyondDoubles(): ApiError {
   return new ApiError("ParameterOutOfRange", "delta would raise the number beyond 1.8e308.", { parameter: "delta" });
 }
 
-/** The change of a write in a slot of an object: a slot of a user concerns that user alone. */
+/** Returns the event of a write in a slot of an object. A write in a user's slot concerns only that user. */
 function metadataEvent(
   change: "changed" | "deleted",
   { objectId, slot }: Bag,

@@ -34,7 +34,7 @@ async function keysOf(id: string, query: Readonly<Record<string, string | number
   return (await list(id, query, by)).pageResults.map(({ key }) => key);
 }
 
-/** All keys, page by page in one direction and then back. */
+/** Returns all keys, page by page in one direction and then back. */
 async function walk(id: string, query: Readonly<Record<string, string | number>>): Promise<string[]> {
   const forward: string[][] = [];
   let page = await list(id, query);
@@ -52,7 +52,7 @@ async function walk(id: string, query: Readonly<Record<string, string | number>>
   return forward.flat();
 }
 
-/** Rows in the user's own slot on the user. */
+/** Inserts rows in the user's own slot on the user. */
 async function insert(
   owner: TestUser,
   rows: readonly (Partial<MetadataRow> & { readonly key: string })[],
@@ -186,7 +186,7 @@ describe("GET /metadata/{id}: spec/metadata#search-metadata", () => {
     }
   });
 
-  it("omits an item that is deleted between the search and the answer", async () => {
+  it("omits an item that is deleted between the search and the response", async () => {
     const owner = await test.signUp();
     await insert(
       owner,
@@ -255,7 +255,7 @@ describe("GET /metadata/{id}: spec/metadata#search-metadata", () => {
     );
   });
 
-  it("pages through thousands of keys with one prefix, or in one area, as through a few", async () => {
+  it("pages as well through thousands of keys with one prefix, or in one area, as through a few", async () => {
     const owner = await test.signUp();
     const many = Array.from({ length: 2_600 }, (_, n) => ({
       ...{ key: `many ${String(n).padStart(4, "0")}`, created_at: (n * 7) % 100, lat: 10, lng: 10 + n / 100_000 },

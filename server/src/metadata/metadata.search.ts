@@ -28,8 +28,8 @@ import type { Bag } from "./metadata.objects.ts";
 import { findItems, isLocationShown } from "./metadata.reads.store.ts";
 
 /**
- * An item as a search reads it. The key serves as the id. When a search examines more rows than it returns, it leaves
- * out their values, of up to 32 KiB each, and reads them only for the page.
+ * An item as a search reads it. The key serves as the id. A search that examines more rows than it returns reads
+ * values, of up to 32 KiB each, only for the rows of the page.
  */
 type ListedItem = Omit<ReadItem, "key" | "value" | "number"> & { readonly id: string } & Partial<
     Pick<ReadItem, "key" | "value" | "number">
@@ -44,9 +44,9 @@ const orders: Readonly<Record<(typeof itemOrders)[number], Order<ListedItem>>> =
 };
 
 /**
- * A page of the items of a bag (spec/metadata#search-metadata).
+ * Returns a page of the items of a bag (spec/metadata#search-metadata).
  *
- * @returns with `itemOf` an item of the page, or undefined for one that was deleted in between
+ * @returns with `itemOf` an item of the page, or undefined for one that a concurrent request deleted
  * @throws ApiError ParameterIncorrectFormat for `distance` without a locationRange; Abandoned
  */
 export async function searchItems(
@@ -77,7 +77,7 @@ export function itemSearch(
   const { locationRange } = given;
   const order = orders[name === "distance" ? "created" : name];
   const filters = filtersOf(given);
-  // Every filter that the index of the order does not answer may examine rows that it leaves out.
+  // A filter that the index of the order does not cover may examine rows that it omits.
   const isWalked = locationRange === undefined && filters.every(({ index }) => index?.order === order);
   return {
     scopes: scopesOf(
@@ -112,7 +112,7 @@ function filtersOf({ key, keyPrefix, value, created, lastModified }: Static<type
   return filters;
 }
 
-/** Whether the value of an item is this text, or the number or boolean that the text denotes. */
+/** Whether the value of an item is this string, or the number or boolean that the string denotes. */
 function hasValue(text: string): (item: ListedItem) => boolean {
   const asText = JSON.stringify(text);
   const number = /^-?\d/.test(text) ? Number(text) : Number.NaN;
@@ -140,7 +140,7 @@ function scopesOf(
     equals("slot", slot),
   ];
   if (slot !== "" || locationRange === undefined) return [items("cell", columns, conditions)];
-  // In the shared slot, others see an item at the location that its setter lets them see.
+  // In the shared slot, other users see an item at the location that its setter lets them see.
   const shown = condition("is location shown", {}, (parameter) => {
     return sql`${isLocationShown(parameter("application_id"))} <> 0`;
   });
@@ -155,7 +155,7 @@ function scopesOf(
   ];
 }
 
-/** Not `equals`, which makes a listing by key continue by creation time: here a single item matches. */
+/** Not `equals`, after which a listing by key would continue by creation time; at most one item matches here. */
 function isKey(key: string): Condition {
   return condition("is key", { "is key": key }, (parameter) => sql`${sql.ref("key")} = ${parameter("is key")}`);
 }
@@ -175,7 +175,7 @@ function items(
   };
 }
 
-/** Values are compared up to the JSON length of the longest text that can be searched for. */
+/** Values are compared up to the JSON length of the longest search text. */
 const comparedCharacters = 2_000;
 
 const withoutValues = ["slot", "setter_id", "lat", "lng", "seen_lat", "seen_lng", "created_at", "modified_at"] as const;

@@ -10,12 +10,12 @@ import type { Bag } from "./metadata.objects.ts";
 import { type ByKey, findItem } from "./metadata.reads.store.ts";
 
 /**
- * Writes a value over the existing one and all its fields except the time of creation.
+ * Replaces the value and all fields of an item, except the time of creation.
  *
  * @returns true when the key is new
  */
 export async function putItem(row: MetadataRow, queries: Queries): Promise<boolean> {
-  // A concurrent insert or delete makes an attempt fail; a second attempt is rare, and more are not expected.
+  // A concurrent insert or delete makes an attempt fail. A second attempt is rare, and more are not expected.
   for (let turns = 0; turns < 100; turns += 1) {
     if ((await update(queries, row)).length > 0) return false;
     if ((await insertNew(queries, row).catch(refuseOrphan)).length > 0) return true;
@@ -23,7 +23,7 @@ export async function putItem(row: MetadataRow, queries: Queries): Promise<boole
   throw new Error("The key comes and goes");
 }
 
-/** Puts many values of different keys: see {@link putItem}. */
+/** Writes values of different keys: see {@link putItem}. */
 export async function putItems(rows: readonly MetadataRow[], queries: Queries): Promise<void> {
   // Sorted, so that concurrent calls with the same keys do not deadlock.
   const sorted = rows.toSorted((a, b) => compareKeys([a.key], [b.key]));
@@ -62,10 +62,11 @@ export async function incrementItem(
   const [changed] = await increment(queries, { applicationId, objectId, slot, key, delta, at }).catch(refuseOrphan);
   if (changed === undefined) return undefined;
   if (changed.setter_id === null) return { ...changed, is_location_shown: 1 };
-  return findItem(applicationId, { applicationId, objectId, slot }, key, queries); // RETURNING of a distributed database has no subqueries
+  // Because RETURNING has no subqueries in a distributed database.
+  return findItem(applicationId, { applicationId, objectId, slot }, key, queries);
 }
 
-/** Locks an item, if it exists, until the transaction ends. */
+/** Locks an existing item until the transaction commits. */
 export async function lockItem(
   dialect: Dialect,
   applicationId: string,
@@ -83,7 +84,7 @@ export async function deleteItem(applicationId: string, bag: Bag, key: string, q
   return (await deleteByKey(queries, { ...bag, applicationId, key })).length > 0;
 }
 
-/** The application was erased after the token was checked. */
+/** The application was erased after the token check. */
 function refuseOrphan(error: unknown): never {
   throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
 }

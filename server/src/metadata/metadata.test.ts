@@ -48,7 +48,7 @@ describe("PUT /metadata/{id}/{key}: spec/metadata#put-a-value", () => {
     assertResult(await get("me/color"), 200, item({ key: "color", value: ["red", null] }, created));
   });
 
-  it("keeps a location until a PUT omits it", async () => {
+  it("preserves a location until a PUT omits it", async () => {
     await put("me/place", { value: 1, location: "48.2, 16.3" });
     const location = { lat: 48.2, lng: 16.3 };
     assertResult(await get("me/place"), 200, item({ key: "place", value: 1, location }));
@@ -71,7 +71,7 @@ describe("PUT /metadata/{id}/{key}: spec/metadata#put-a-value", () => {
     assertError(both, 400, "ParameterIncorrectFormat", 515, "visibility must be one of User, App.");
   });
 
-  it("answers 400 ParameterMissingRequiredValue without a value or with null, and accepts the empty text as a value", async () => {
+  it("answers 400 ParameterMissingRequiredValue without a value or with null, and accepts the empty string as a value", async () => {
     for (const body of [{}, { value: null }, "", '{"Value":null}']) {
       const answer = await put("me/none", body);
       assertError(answer, 400, "ParameterMissingRequiredValue", 513, "value is required.");
@@ -87,7 +87,7 @@ describe("PUT /metadata/{id}/{key}: spec/metadata#put-a-value", () => {
     assert.deepEqual(statuses, [...Array(49).fill(200), 201]);
   });
 
-  it("ignores fields that the service sets: a PUT of a whole item changes only its value", async () => {
+  it("ignores fields that the service sets: a PUT of a complete item changes only its value", async () => {
     await put("me/echo", { value: 1 });
     const { body } = await get("me/echo");
     const created = test.now();
@@ -143,7 +143,7 @@ describe("metadata keys", () => {
 });
 
 describe("DELETE /metadata/{id}/{key}", () => {
-  it("returns true and then ItemDoesNotExist, for the visibility in the query or the body, and leaves the other slot unchanged", async () => {
+  it("returns true and then ItemDoesNotExist, for the visibility in the query or the body, and does not change the other slot", async () => {
     for (const visibility of ["App", "User"]) await put("app/gone", { value: visibility, visibility });
     assertResult(await remove("app/gone?visibility=App"), 200, true);
     assertMissing(await remove("app/gone?visibility=App"));
@@ -177,7 +177,7 @@ describe("PUT /metadata/{id}", () => {
     assertResult(await get("me/bulk%20b"), 200, item({ key: "bulk b", value: { c: [null] } }));
   });
 
-  it("accepts the object as a text too, in JSON and in a form, and __proto__ as a key like any other", async () => {
+  it("accepts the object as a string, too, in JSON and in a form, and __proto__ as a key like any other", async () => {
     const json = '{"__proto__":12345678901234567890,"bulk text":"x"}';
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     for (const options of [
@@ -199,7 +199,7 @@ describe("PUT /metadata/{id}", () => {
     assertResult(await put("me", { values: {} }), 200, true);
   });
 
-  it("stores 100 values, and answers RequestTooLarge for 101; one invalid value leaves all of them unchanged", async () => {
+  it("stores 100 values, and answers RequestTooLarge for 101; one invalid value prevents all changes", async () => {
     const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`many ${n}`, n]));
     assertError(await put("me", { values: many(101) }), 413, "RequestTooLarge", 1281, "values may have 100 members.");
     assertMissing(await get("me/many%200"));

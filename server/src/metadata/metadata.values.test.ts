@@ -23,7 +23,7 @@ async function throughAndBack(json: string): Promise<string | undefined> {
 
 // spec/metadata#value-types
 describe("values of metadata", () => {
-  it("are returned as they were sent: texts, numbers, booleans, nested nulls, members of any name in any order", async () => {
+  it("are returned as they were sent: strings, numbers, booleans, nested nulls, members of any name in any order", async () => {
     for (const json of [
       ...['""', '"a"', "0", "1", "-1.5", "1e-7", "1e+21", "5e-324", "1.7976931348623157e+308", "true", "false"],
       ...["[]", "{}", "[null]", '{"a":null}', '{"__proto__":{"toJSON":1},"constructor":[],"toString":"x","":0}'],
@@ -39,7 +39,7 @@ describe("values of metadata", () => {
     }
   });
 
-  it("keep all digits of integers, bare and nested; -0 becomes 0, and other numbers are doubles", async () => {
+  it("preserve all digits of integers, bare and nested; -0 becomes 0, and other numbers are doubles", async () => {
     const long = "9".repeat(300);
     for (const json of ["9007199254740993", "-12345678901234567890", `[${long},{"a":-${long}}]`, long]) {
       assert.equal(await throughAndBack(json), json);
@@ -60,7 +60,7 @@ describe("values of metadata", () => {
     );
   });
 
-  it("are stored or refused with a clear error if they are deeply nested with long integers beside them", async () => {
+  it("are stored, or refused with a clear error, if they are deeply nested and contain long integers", async () => {
     const deep = `${"[".repeat(16_384)}${"]".repeat(16_384)}`;
     assert.equal(await throughAndBack(deep), deep);
     const members = `${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}`;
@@ -95,7 +95,7 @@ describe("invalid values of metadata", () => {
     assert.equal(await throughAndBack(`[${" ".repeat(40_000)}]`), "[]");
   });
 
-  it("are refused with 400 ParameterOutOfRange for numbers that no double holds, at any depth", async () => {
+  it("are refused with 400 ParameterOutOfRange for numbers that no double can represent, at any depth", async () => {
     const message = "value must not hold a number beyond 1.8e308.";
     for (const json of ["1e400", "-1e400", '{"a":[1e400]}', "1".repeat(310), `[-${"9".repeat(6_000)}]`]) {
       assertError(await put(`{"value":${json}}`), 400, "ParameterOutOfRange", 514, message);
@@ -104,7 +104,7 @@ describe("invalid values of metadata", () => {
     assertError(values, 400, "ParameterOutOfRange", 514, message.replace("value", "values"));
   });
 
-  it("cannot result from a form parameter, which is a text", async () => {
+  it("cannot result from a form parameter, which is a string", async () => {
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     for (const [sent, value] of [
       ["5", "5"],
@@ -121,7 +121,7 @@ describe("invalid values of metadata", () => {
     assertError(broken, 400, "ParameterIncorrectFormat", 515, "value has escapes that are not UTF-8.");
   });
 
-  it("leave nothing stored", async () => {
+  it("store nothing", async () => {
     const answer = await test.call("DELETE /metadata/me/refused", { token: user.token });
     assertError(answer, 404, "ItemDoesNotExist", 769, "The item does not exist.");
     assertResult(await test.call("GET /metadata/me/form", { token: user.token }), 200, {

@@ -1,13 +1,13 @@
 import type { MetadataRow } from "../db/tables.ts";
 import { ApiError } from "../lib/errors.ts";
 
-/** Of UTF-8, as the service writes the JSON: without whitespace. */
+/** In UTF-8, as the service writes the JSON: without whitespace. */
 const valueBytesMax = 32_768;
 
 /**
- * The columns of a value.
+ * Returns the columns of a value.
  *
- * @param name what the message calls it
+ * @param name of the value in the error message
  * @throws ApiError RequestTooLarge
  */
 export function valueColumns(json: string, parameter: string, name = parameter): Pick<MetadataRow, "value" | "number"> {
@@ -21,7 +21,7 @@ export function valueColumns(json: string, parameter: string, name = parameter):
   return { value: String(number) === json ? null : json, number }; // an integer may have more digits than a double
 }
 
-/** The JSON of a value as it was put. */
+/** Returns the JSON of a value as it was put. */
 export function jsonOf({ value, number }: Pick<MetadataRow, "value" | "number">): string {
   return value ?? String(number);
 }
