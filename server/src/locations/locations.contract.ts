@@ -56,7 +56,7 @@ const { location: _, ...created } = commonCreation;
 const required = { ...inputsOf(fields), name: Text({ maxLength: charactersMax }), location: LocationInput() };
 export const CreateLocation = Type.Object({ ...required, ...shared, ...created });
 
-/** spec/locations#public-locations: the permissions are those of all public objects. */
+/** spec/locations#public-locations: without permissions, which are fixed for public objects. */
 export const CreatePublicLocation = Type.Object({ ...required, tag: commonCreation.tag });
 export const ChangePublicLocation = Type.Object({
   ...changesOf(fields),
@@ -64,7 +64,7 @@ export const ChangePublicLocation = Type.Object({
   location: commonChange.location,
 });
 
-/** The columns of the fields, unless they are given. */
+/** The columns of fields that the client did not send. */
 export const noFields = {
   ...{ address1: null, address2: null, city: null, region: null, country: null, postal_code: null },
   ...{ phone: null, fax: null, website: null, category: null, description: null },
@@ -90,13 +90,13 @@ export const locationContract = {
   Page: PageOf(Location),
 };
 
-/** `isPublic` stands for readPermissions if that is not sent. */
+/** Applies `isPublic` in place of an absent readPermissions. */
 export function readPublic<Given extends object>(given: Given): Given {
   const { isPublic, readPermissions }: { isPublic?: boolean; readPermissions?: string } = given;
   return isPublic === true && readPermissions === undefined ? { ...given, readPermissions: "App" } : given;
 }
 
-/** A location as this user sees it; in a search by area with the distance to the point that this user sees. */
+/** Presents a location as this user sees it; in a search by area with the distance to the point that this user sees. */
 export function presentLocation(
   row: ShownRow<LocationRow>,
   readerId: string | null,

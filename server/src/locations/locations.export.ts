@@ -6,7 +6,7 @@ import { flagsStream } from "./locations.flags.store.ts";
 
 const rowsAtOnce = 500;
 
-/** A user's flags of locations, for the user's export. */
+/** Exports a user's flags of locations. */
 export function locationFlagsExporter({ database }: { readonly database: Database }): UserExporter {
   return async function* ({ applicationId, userId: userID }) {
     async function* rows() {

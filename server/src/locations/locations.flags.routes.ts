@@ -45,7 +45,7 @@ const flagLocation = operation({
       modified_at: now,
     };
     await database.write(async ({ queries }) => {
-      // Locked, so that a deletion of the location erases the flag, too.
+      // Locked, so that a deletion of the location also erases the flag.
       await lockRow(database.dialect, "locations", application_id, locationId, queries);
       const found = await getReadable("locations", application_id, user_id, locationId, queries);
       await putFlag(flag, queries).catch((error) => {

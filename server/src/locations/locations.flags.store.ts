@@ -6,7 +6,7 @@ import type { Stream } from "../db/search/stream.ts";
 import type { LocationFlagRow } from "../db/tables.ts";
 import type { DateRange } from "../lib/dates.ts";
 
-/** Stores a user's flag of a location, in place of an earlier one. */
+/** Stores a user's flag of a location, replacing an earlier one. */
 export async function putFlag(flag: LocationFlagRow, queries: Queries): Promise<void> {
   const { reason, comment, modified_at } = flag;
   await queries
@@ -24,7 +24,7 @@ interface FlagFilters {
   readonly created?: DateRange;
 }
 
-/** The flags of an application, newest first. */
+/** Streams the flags of an application, newest first. */
 export function flagsStream(
   applicationId: string,
   { locationID, userID, created = {} }: FlagFilters,

@@ -36,7 +36,7 @@ async function list(query: string): Promise<{ readonly [name: string]: unknown }
 
 // spec/locations#flag-a-location
 describe("POST /locations/{locationId}/flag", () => {
-  it("stores one flag of each user, which another call replaces", async () => {
+  it("stores one flag per user, which a later call replaces", async () => {
     const id = await create(jane);
     assert.equal((await flag(john, id, { flagReason: "closed", comment: "since May" })).body.result, true);
     const [before] = await list(`locationID=${id}`);
@@ -50,14 +50,14 @@ describe("POST /locations/{locationId}/flag", () => {
     assert.deepEqual([own?.["userID"], own?.["flagReason"], others], [jane.id, undefined, []]);
   });
 
-  it("stores one flag for a hundred simultaneous calls by one user", async () => {
+  it("stores one flag for a hundred concurrent calls by one user", async () => {
     const id = await create(jane);
     const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => flag(john, id, { comment: `${n}` })));
     assert.ok(answers.every(({ status }) => status === 200));
     assert.equal((await list(`locationID=${id}`)).length, 1);
   });
 
-  it("refuses texts that are too long and locations that the user may not read", async () => {
+  it("refuses strings that are too long and locations that the user may not read", async () => {
     const [shared, own] = [await create(jane), await create(jane, { isPublic: false })];
     assert.equal((await flag(john, shared, { flagReason: "x".repeat(257) })).body.error, "ParameterOutOfRange");
     assert.equal((await flag(john, shared, { comment: "x".repeat(4_001) })).body.error, "ParameterOutOfRange");
@@ -87,7 +87,7 @@ describe("POST /locations/{locationId}/flag", () => {
     });
     assert.equal((await list(`locationID=${id}&pageSize=1000`)).length, 301);
     assert.equal((await test.call(`DELETE /locations/${id}`, { token: jane.token })).status, 200);
-    await finishErasure(test.application.appid, id, database); // like the background work after the answer
+    await finishErasure(test.application.appid, id, database); // like the background work after the response
     const left = await database.reads
       .selectFrom("location_flags")
       .select("user_id")

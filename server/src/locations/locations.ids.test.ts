@@ -41,7 +41,7 @@ async function seenBy({ token }: TestUser, checkinId: string): Promise<unknown> 
 }
 
 // spec/locations#ids-of-locations
-describe("the id of a location in place of a point", () => {
+describe("the id of a location instead of a point", () => {
   it("is accepted wherever a user sends a location", async () => {
     const id = await create(jane);
     const { token } = john;
@@ -79,7 +79,7 @@ describe("the id of a location in place of a point", () => {
     assert.equal(refused.body.error, "ItemDoesNotExist");
   });
 
-  it("ends a resumable upload if the caller may no longer read the location when it finishes", async () => {
+  it("stops a resumable upload if the caller can no longer read the location when it finishes", async () => {
     const id = await create(jane);
     const path = pathOf(await createUpload(test, john.token, 5, { kind: "blob", location: id }));
     await test.call(`DELETE /locations/${id}`, { token: jane.token });
@@ -94,7 +94,7 @@ describe("the id of a location in place of a point", () => {
     for (const route of routes) assert.ok(conditionsOf(route).includes("ItemDoesNotExist"), route.operation);
   });
 
-  it("is refused when the caller may not read it, like one that never existed", async () => {
+  it("is refused identically when the caller may not read the location and when it never existed", async () => {
     const own = await create(jane, { readPermissions: "User" });
     const stranger = await test.signUp("Stranger", await test.createApplication());
     for (const [user, id] of [
@@ -121,7 +121,7 @@ describe("the id of a location in place of a point", () => {
     for (const { body } of await Promise.all(calls)) assert.equal(body.error, "ItemDoesNotExist");
   });
 
-  it("is refused if it is of another kind or no id", async () => {
+  it("is refused if it is of another kind or not an id", async () => {
     const wrong = await checkIn(jane, jane.id);
     assert.deepEqual(
       [wrong.body.error, wrong.body.message],
@@ -154,7 +154,7 @@ describe("the id of a location in place of a point", () => {
   });
 
   // P19
-  it("gives the fuzzed point of a location whose user has locationFuzzing, and the true one to that user", async () => {
+  it("is replaced by the fuzzed point if the user of the location has locationFuzzing, and by the true point for that user", async () => {
     const id = await create(fuzzy);
     const shown = (await test.call(`GET /locations/${id}`, { token: john.token })).body.result.location;
     assert.notDeepEqual(shown, point);
@@ -166,7 +166,7 @@ describe("the id of a location in place of a point", () => {
 
 // spec/checkins#named-locations
 describe("the id and name that a check-in stores of its location", () => {
-  it("are shown to its own user as of that moment, even when the location is changed, hidden or deleted", async () => {
+  it("are shown to its own user as of that moment, even after the location is changed, hidden or deleted", async () => {
     const id = await create(jane);
     const { result } = (await checkIn(john, id)).body;
     const named = { ...point, id, name: "Café" };
@@ -220,7 +220,7 @@ describe("the id and name that a check-in stores of its location", () => {
   });
 
   // P19, and privacy that is switched on late: hostile.md 40
-  it("are hidden from other users when its user turns locationFuzzing on", async () => {
+  it("are hidden from other users when its user turns on locationFuzzing", async () => {
     const user = await test.signUp();
     const id = await create(jane);
     const { id: checkinId } = (await checkIn(user, id)).body.result;
@@ -231,7 +231,7 @@ describe("the id and name that a check-in stores of its location", () => {
     assert.deepEqual(await seenBy(john, checkinId), { ...point, id, name: "Café" });
   });
 
-  it("are removed by a move to a point, not by an echo of the shown point, and cannot be set by a client", async () => {
+  it("are removed by a change to a point, not by sending the shown point back, and cannot be set by a client", async () => {
     const [id, other] = [await create(jane), await create(jane, { name: "Bar", location: "1,2" })];
     const { result } = (await checkIn(john, id)).body;
     const patch = async (location: unknown) => {
@@ -247,7 +247,7 @@ describe("the id and name that a check-in stores of its location", () => {
     assert.deepEqual(forged.body.result.location, { lat: 1, lng: 2 });
   });
 
-  it("are found by no search", async () => {
+  it("are matched by no search", async () => {
     const id = await create(jane);
     const user = await test.signUp();
     await checkIn(user, id);

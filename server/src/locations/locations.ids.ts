@@ -5,7 +5,7 @@ import { ApiError } from "../lib/errors.ts";
 import { getReadable } from "../owned/store.ts";
 import { presentLocation } from "./locations.contract.ts";
 
-/** Locations whose ids are sent in place of a point (spec/locations#ids-of-locations). */
+/** Finds the locations whose ids are sent instead of a point (spec/locations#ids-of-locations). */
 export function createLocationFinder({ database }: { readonly database: Database }): FindLocation {
   return async (reader, id) => {
     if (reader?.userId === undefined) throw new ApiError("ItemDoesNotExist");

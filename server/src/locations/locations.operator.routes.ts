@@ -93,5 +93,5 @@ const remove = operation({
   },
 });
 
-/** Locations of an application for operators, who alone change public ones. */
+/** Operators manage the locations of an application, and only they change public ones. */
 export const locationOperatorOperations = [search, get, create, change, remove];

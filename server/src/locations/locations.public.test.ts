@@ -91,7 +91,7 @@ describe("public locations", () => {
     assert.equal((await reads.selectFrom("metadata").selectAll().where("object_id", "=", id).execute()).length, 0);
   });
 
-  it("can be changed by operators, who can change no location of a user", async () => {
+  it("can be changed by operators, who cannot change a user's location", async () => {
     const body = { name: "Home", location: "1,2", readPermissions: "App", writePermissions: "App" };
     const { id } = (await test.call("POST /locations", { token: jane.token, body })).body.result;
     assert.equal((await ask(`PATCH ${root}/${id}`, { name: "x" })).body.error, "ObjectPermissionDenied");
@@ -109,7 +109,7 @@ describe("public locations", () => {
     assert.equal((await ask(`GET ${root}/${id}`, undefined, viewer)).status, 200);
   });
 
-  it("are listed for operators beside those of users, and their changes are in the audit log", async () => {
+  it("are listed for operators together with those of users, and their changes are in the audit log", async () => {
     const owner = await test.signUp();
     await test.call("PATCH /users/me", { token: owner.token, body: { locationFuzzing: true } });
     test.advance(1_000);
@@ -125,7 +125,7 @@ describe("public locations", () => {
     assert.ok(audit.body.result.pageResults.length > 0);
   });
 
-  it("stay when a user is deleted", async () => {
+  it("remain when a user is deleted", async () => {
     const leaving = await test.signUp();
     const id = await createPublic();
     await test.call("DELETE /users/me", { token: leaving.token });

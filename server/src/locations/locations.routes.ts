@@ -57,5 +57,5 @@ const { search, get, change, remove } = ownedOperations(locationKind, {
   readChange: readPublic,
 });
 
-/** Locations (spec/locations). */
+/** Users create, find and change locations (spec/locations). */
 export const locationOperations = [createLocation, search, get, change, remove];

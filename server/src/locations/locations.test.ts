@@ -55,7 +55,7 @@ describe("POST /locations: spec/locations#create-a-location", () => {
     }
   });
 
-  it("accepts texts of at most 256 characters, and a description of 4,000", async () => {
+  it("accepts strings of at most 256 characters, and a description of 4,000", async () => {
     for (const name of ["name", ...Object.keys(texts)]) {
       const length = name === "description" ? 4_000 : 256;
       const text = name === "website" ? "https://example.org/".padEnd(length, "x") : "ß".repeat(length);
@@ -64,7 +64,7 @@ describe("POST /locations: spec/locations#create-a-location", () => {
     }
   });
 
-  it("requires an absolute http or https URL as website, and returns it as it was sent", async () => {
+  it("requires an absolute http or https URL as website, and returns it unchanged", async () => {
     for (const website of ["HTTPS://Example.org", "http://[::1]:8080/?q=ß#x"]) {
       assert.equal((await create(jane, { ...whole, website })).body.result?.website, website);
     }
@@ -81,7 +81,7 @@ describe("POST /locations: spec/locations#create-a-location", () => {
     }
   });
 
-  it("reads isPublic as readPermissions App where that is not sent", async () => {
+  it("reads isPublic as readPermissions App unless that is sent", async () => {
     const permissionsOf = async (sent: object) =>
       (await create(jane, { name: "x", location: "1,2", ...sent })).body.result.readPermissions;
     assert.equal(await permissionsOf({ isPublic: true }), "App");
@@ -104,7 +104,7 @@ describe("POST /locations: spec/locations#create-a-location", () => {
 
 // spec/locations#read-change-or-delete-a-location
 describe("/locations/{locationId}", () => {
-  it("a change keeps omitted fields, and clears a text with the empty text, but not the name", async () => {
+  it("a change preserves omitted fields, and clears a field, except the name, with the empty string", async () => {
     const id = await created(jane, whole);
     const body = { name: "", website: "", city: "", description: null, fax: "+43 3", location: "1,2" };
     const changed = await test.call(`PATCH /locations/${id}`, { token: jane.token, body });
@@ -189,7 +189,7 @@ describe("GET /locations: spec/locations#search-locations", () => {
     assert.deepEqual(await find(jane, `city=${encodeURIComponent("%")}`), []);
   });
 
-  it("returns with a locationRange the metres from the middle to the point that this caller sees", async () => {
+  it("returns with a locationRange the metres from its centre to the point that this caller sees", async () => {
     const owner = await test.signUp();
     await created(owner, { name: "Pole", location: "89.99,10", isPublic: true });
     await created(owner, { name: "Date line", location: "0,179.99", isPublic: true });
@@ -215,7 +215,7 @@ describe("GET /locations: spec/locations#search-locations", () => {
   });
 
   // P19
-  it("finds for others a location of a user with locationFuzzing at its fuzzed point, with the distance to that point", async () => {
+  it("finds a location of another user with locationFuzzing at its fuzzed point, with the distance to that point", async () => {
     const owner = await test.signUp();
     await test.call("PATCH /users/me", { token: owner.token, body: { locationFuzzing: true } });
     const id = await created(owner, { name: "Home", location: "48.2,16.37", isPublic: true });
