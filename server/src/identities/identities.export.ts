@@ -6,7 +6,7 @@ import { identitiesStream } from "./identities.store.ts";
 
 const rowsAtOnce = 500;
 
-/** The identities of a user, for the user's export. */
+/** Exports the identities of a user. */
 export function identitiesExporter({ database }: { readonly database: Database }): UserExporter {
   return async function* ({ applicationId, userId }) {
     async function* rows() {

@@ -29,5 +29,5 @@ const listIdentitiesOfUser = operation({
   },
 });
 
-/** The identities of users, for operators. */
+/** Operators list the identities of users. */
 export const identityOperatorOperations = [listIdentitiesOfUser];

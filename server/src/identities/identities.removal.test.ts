@@ -37,7 +37,7 @@ function remove(rest: string, body?: unknown, { token } = user): Promise<Answer>
   return test.call(`DELETE /users/me/identities${rest}`, { token, body });
 }
 
-/** The pairs that a user holds, sorted. */
+/** Returns the pairs that a user holds, sorted. */
 async function pairs({ token } = user): Promise<string[]> {
   const { pageResults } = (await test.call("GET /users/me/identities", { token })).body.result;
   return pageResults
@@ -45,7 +45,7 @@ async function pairs({ token } = user): Promise<string[]> {
     .sort();
 }
 
-/** Puts a user into the state between its deletion and the erasure of its data. */
+/** Marks a user as deleted, before the erasure of the user's data. */
 async function beginDeletion({ id }: TestUser): Promise<void> {
   await test.app.database.write(({ queries }) =>
     queries.updateTable("users").set({ deleted_at: test.now() }).where("id", "=", id).execute(),
@@ -79,7 +79,7 @@ describe("DELETE /users/me/identities/{identityProviderName}: spec/identities#re
     }
   });
 
-  it("removes all identities of the provider without an identityId, with null and with the empty text", async () => {
+  it("removes all identities of the provider without an identityId, with null and with the empty string", async () => {
     for (const [rest, body] of [
       ["/crm"],
       ["/crm", {}],
@@ -100,7 +100,7 @@ describe("DELETE /users/me/identities/{identityProviderName}: spec/identities#re
     }
   });
 
-  it("answers 200 true for an identity of another user or another application, which stays", async () => {
+  it("answers 200 true for an identity of another user or another application, without removing it", async () => {
     const other = await test.signUp();
     const stranger = await test.signUp("Stranger", await test.createApplication());
     for (const each of [other, stranger]) await add("theirs", "1", each);
@@ -132,7 +132,7 @@ describe("DELETE /users/me/identities/{identityProviderName}: spec/identities#re
     }
   });
 
-  it("answers 400 for other types than text, and for more than 256 characters", async () => {
+  it("answers 400 for values that are not strings, and for more than 256 characters", async () => {
     for (const wrong of [{}, ["x"], true]) {
       const answer = await remove("/crm", { identityId: wrong });
       assertError(answer, 400, "ParameterIncorrectFormat", 515, "identityId must be a text.");
@@ -148,7 +148,7 @@ describe("DELETE /users/me/identities/{identityProviderName}: spec/identities#re
     }
   });
 
-  it("leaves at most one holder of a pair after concurrent removals and additions by many users", async () => {
+  it("allows at most one holder of a pair after concurrent removals and additions by many users", async () => {
     const users = await Promise.all(Array.from({ length: 5 }, () => test.signUp()));
     await Promise.all(
       users.flatMap((each) => [1, 2, 3].flatMap(() => [add("crm", "fought", each), remove("/crm/fought", {}, each)])),

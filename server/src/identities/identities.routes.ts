@@ -41,7 +41,7 @@ const addIdentity = operation({
     };
     const isHeld = await database.write(async ({ queries }) => {
       const isInserted = await insertIdentity(identity, queries).catch((error) => {
-        // The user was deleted after the token was checked.
+        // The user was deleted after the token check.
         throw isForeignKeyViolation(error) ? new ApiError("AuthAccessTokenInvalid") : error;
       });
       const event = identityEvent("added", caller.userId, path.identityProviderName);

@@ -75,8 +75,8 @@ export async function deleteIdentities(
 }
 
 /**
- * The user that holds an identity, if this reader may find that user: other users in celebMode and users being deleted
- * are hidden.
+ * Finds the user who holds an identity, unless hidden from this reader: other users in celebMode and users being
+ * deleted.
  */
 export async function findIdentityUser(
   applicationId: string,
@@ -100,7 +100,7 @@ export async function findIdentityUser(
   return row?.id;
 }
 
-/** A page of the user's identities, newest first; of one provider, or of all. */
+/** Lists a page of the user's identities, newest first, of one provider or of all. */
 export function listIdentities(
   applicationId: string,
   userId: string,
@@ -113,7 +113,7 @@ export function listIdentities(
   return readPage(identitiesStream(applicationId, userId, provider, queries), position, size, work);
 }
 
-/** The user's identities, newest first; of one provider, or of all. */
+/** Streams the user's identities, newest first, of one provider or of all. */
 export function identitiesStream(
   applicationId: string,
   userId: string,

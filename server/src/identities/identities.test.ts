@@ -58,7 +58,7 @@ describe("POST /users/me/identities/{identityProviderName}: spec/identities#add-
     assert.deepEqual((await list("", me)).body.result.pageResults, before);
   });
 
-  it("answers 400 ItemAlreadyExists for a pair that another user of the application holds, who keeps it", async () => {
+  it("answers 400 ItemAlreadyExists for a pair of another user of the application, who still holds it", async () => {
     const other = await test.signUp();
     await add("crm", "held", other);
     assertError(await add("crm", "held"), 400, "ItemAlreadyExists", 770, taken);
@@ -73,7 +73,7 @@ describe("POST /users/me/identities/{identityProviderName}: spec/identities#add-
     assertResult(await find("crm", "everywhere", stranger), 200, stranger.id);
   });
 
-  it("succeeds for one of a hundred users who claim one pair concurrently, and the others get ItemAlreadyExists", async () => {
+  it("succeeds for one of a hundred users who claim one pair concurrently; the others receive ItemAlreadyExists", async () => {
     const users = await Promise.all(Array.from({ length: 100 }, (_, n) => createUser(`claimant ${n}`)));
     const answers = await Promise.all(users.map((each) => add("crm", "contested", each)));
     const winners = users.filter((_, n) => answers[n]?.status === 200);
@@ -103,7 +103,7 @@ describe("POST /users/me/identities/{identityProviderName}: spec/identities#add-
     assert.equal((await list("", me)).body.result.pageResults.length, 3);
   });
 
-  it("keeps and distinguishes letter case and Unicode normalization form", async () => {
+  it("preserves and distinguishes letter case and Unicode normalization form", async () => {
     const other = await test.signUp();
     await add("Case", "Zoë");
     for (const [provider, id] of [
@@ -131,7 +131,7 @@ describe("POST /users/me/identities/{identityProviderName}: spec/identities#add-
     }
   });
 
-  it("reads a number as identityId as its decimal text", async () => {
+  it("reads a number as identityId in decimal digits", async () => {
     assertResult(await add("numbers", 4711), 200, 1);
     assertResult(await find("numbers", "4711"), 200, user.id);
   });
@@ -163,7 +163,7 @@ describe("POST /users/me/identities/{identityProviderName}: spec/identities#add-
 });
 
 describe("GET /users/identities/{identityProviderName}/{identityId}: spec/identities#find-a-user-by-identity", () => {
-  it("answers 200 with the user's id as a text", async () => {
+  it("answers 200 with the user's id as a string", async () => {
     const other = await test.signUp();
     await add("crm", "look-up", other);
     assertResult(await find("crm", "look-up"), 200, other.id);
@@ -218,7 +218,7 @@ describe("GET /users/me/identities and …/{identityProviderName}: spec/identiti
     }
   });
 
-  it("pages forward and back over every identity exactly once, also those of one millisecond", async () => {
+  it("pages forward and back over every identity exactly once, including those of one millisecond", async () => {
     const me = await test.signUp();
     for (let n = 0; n < 9; n++) await add(n % 2 === 0 ? "even" : "odd", `${n}`, me);
     for (const [path, count] of [
