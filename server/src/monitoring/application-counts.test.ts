@@ -18,7 +18,7 @@ test("each application has its own counts, by the class of the status", () => {
 });
 
 // spec/deployment#metric-series
-test("beyond the limit, the busiest applications are reported by name and the rest as a sum; reported counts never decrease", () => {
+test("beyond the limit, the busiest applications are reported by name and the others as a sum; reported counts never decrease", () => {
   const counts = createApplicationCounts(2);
   const ask = (id: string, times: number) => {
     for (let count = 0; count < times; count += 1) counts.count(id, 200);

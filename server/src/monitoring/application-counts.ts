@@ -7,8 +7,8 @@ export const statusClasses = ["2xx", "3xx", "4xx", "5xx"] as const;
 export interface ApplicationCounts {
   count(applicationId: string, status: number): void;
   /**
-   * Reports the busiest applications by id, and all others together as `other`. Reported counts never decrease, except
-   * that an application which is no longer busy is replaced: from then on its requests count as `other`.
+   * Reports the busiest applications by id, and all others together as `other`. Reported counts never decrease. When an
+   * application is replaced by a busier one, its further requests count as `other`.
    */
   report(): ReadonlyMap<string, Readonly<ByClass>>;
 }
@@ -31,7 +31,7 @@ interface Counted {
 export function createApplicationCounts(namedMax: number): ApplicationCounts {
   const counted = new Map<string, Counted>();
   const named = new Map<string, ByClass>();
-  /** Applications that are not reported by name, and those that exceed the memory limit. */
+  /** Applications that are not reported by name, and applications above the memory limit. */
   const others: ByClass = [0, 0, 0, 0];
 
   function find(applicationId: string): Counted | undefined {

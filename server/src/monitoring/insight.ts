@@ -53,7 +53,7 @@ function createMetricsListener(page: GuardedPage): MetricsListener {
 }
 
 async function answer(page: GuardedPage, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  request.resume(); // discards a body
+  request.resume(); // discards the request body
   try {
     const [path] = request.url?.split("?", 1) ?? [];
     if ((request.method !== "GET" && request.method !== "HEAD") || path !== page.path)
@@ -74,13 +74,16 @@ export interface Insight {
   readonly observer: RequestObserver;
   /** The metrics of this process. */
   takeSnapshot(): Promise<Snapshot>;
-  /** On the service's port, for scrapers with METRICS_TOKEN; undefined without a token, or when METRICS_PORT is set. */
+  /**
+   * The page on the service's port, for scrapers with METRICS_TOKEN; undefined without a token, or when METRICS_PORT is
+   * set.
+   */
   readonly pages: readonly GuardedPage[];
   /** The listener on METRICS_PORT, when it is set. */
   readonly listener: MetricsListener | undefined;
 }
 
-/** A process that takes longer is left out; Prometheus itself waits for ten seconds. */
+/** A slower process is omitted; Prometheus itself waits for ten seconds. */
 const answerMsMax = 8_000;
 
 /** Starts counting. A scrape of any worker returns the metrics of all workers. */

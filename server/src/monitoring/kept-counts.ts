@@ -4,14 +4,14 @@ import { isCount, type MetricSamples, type Sample, type Snapshot } from "./sampl
 export const metricsRequest = "metrics";
 
 /**
- * Adds the counters of a worker that has exited to those kept before: a sum that decreases would be read as a restart,
- * and counted again from zero. Gauges are not kept.
+ * Adds the counters of an exited worker to those of earlier ones. Otherwise a sum would decrease, and Prometheus would
+ * take that for a restart and count again from zero. Gauges are dropped.
  *
- * @param kept the counters of workers that exited earlier; undefined if there are none
- * @param last the last snapshot of the worker that has exited
+ * @param kept the counters of workers that exited earlier, if any
+ * @param last the last snapshot of the exited worker
  */
 export function keepCounts(kept: unknown, last: unknown): Snapshot {
-  const all = [...((kept ?? []) as Snapshot), ...(last as Snapshot)]; // both come from workers
+  const all = [...((kept ?? []) as Snapshot), ...(last as Snapshot)]; // both were sent by workers
   const byName = Map.groupBy(all.filter(isCount), ({ name }) => name);
   return [...byName.values()].flatMap((metrics) => addUp(metrics));
 }

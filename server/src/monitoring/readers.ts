@@ -222,7 +222,7 @@ function one(value: number, labels: Sample["labels"] = {}): Sample {
   return { value, labels };
 }
 
-/** Nothing for a time that is not known. */
+/** Yields nothing for an undefined time. */
 function* time(at: number | undefined, labels: Sample["labels"] = {}): Iterable<Sample> {
   if (at !== undefined) yield one(at / 1_000, labels);
 }

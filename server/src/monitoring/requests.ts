@@ -24,7 +24,7 @@ export interface RequestCounts {
   traffic(): { readonly connections: number; readonly received: number; readonly sent: number };
 }
 
-/** Counts requests by labels that the code defines; a name that a client chooses is never a label. */
+/** Counts requests by labels that the code defines. A label never contains a name that a client chooses. */
 export function createRequestCounts(
   applications: ApplicationCounts,
 ): RequestCounts & { readonly observer: RequestObserver } {
@@ -94,7 +94,7 @@ export function createRequestCounts(
       },
       answered(call) {
         if (call.rehearsed !== undefined) {
-          rehearsed += 1; // and in no other count, because alerts use those
+          rehearsed += 1; // and in no other count, because alerts use the others
           return;
         }
         const { operation = notOperations.unknown, status, ms, caller } = call;

@@ -49,7 +49,7 @@ describe("GET /_/prometheus", () => {
     stream.cut();
   });
 
-  test("reports when the newest backup was finished, and what is absent", async () => {
+  test("reports when the newest backup was completed, and omits unknown times", async () => {
     const backup = { at: 1_795_000_000_000, bytes: 12_345, isWithoutFiles: false };
     await app.app.database.write(({ queries }) => putBackup(backup, queries));
     const finished = "rollcall_backup_finished_timestamp_seconds";

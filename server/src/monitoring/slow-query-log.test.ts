@@ -80,7 +80,7 @@ describe("SLOW_QUERY_MS", () => {
 
   test("writes up to 20 lines a second, then the number of dropped lines", async () => {
     const statement = { statement: "select 1", ms: 1_000.00049, rows: 1, engine: "sqlite", failure: undefined };
-    /** Logs a hundred statements within a second, which a busy machine may not do at once. */
+    /** Logs a hundred statements within a second, which may take a busy machine several attempts. */
     function fill() {
       for (;;) {
         const text: string[] = [];

@@ -2,7 +2,7 @@ import type { Log } from "../config/log.ts";
 import type { SlowStatement } from "../db/statement-watch.ts";
 import { currentCall } from "../lib/current-call.ts";
 
-/** When everything is slow, this many lines show it as well as all would. */
+/** When everything is slow, this many lines are as informative as all lines. */
 const linesPerSecondMax = 20;
 
 /** Logs each slow statement with its request, and the number of lines dropped before it. */

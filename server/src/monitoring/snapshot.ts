@@ -16,7 +16,7 @@ export function readMetrics(readers: Readers): Snapshot {
 
 /**
  * Rounds fractional counts (seconds) to a multiple of 2^-20. Such numbers have the same sum in any order, and processes
- * answer in any order; a sum that comes out a last digit smaller would look like a counter reset.
+ * answer in any order; a rounding error would look like a counter reset.
  */
 export function withExactSums(snapshot: Snapshot): Snapshot {
   return snapshot.map((metric) => (isCount(metric) ? { ...metric, values: metric.values.map(exactly) } : metric));

@@ -30,7 +30,7 @@ import { ApiError } from "../lib/errors.ts";
 /** Sends traces of requests to an OpenTelemetry collector. */
 export interface Traces {
   readonly tracer: RequestTracer;
-  /** Flushes the waiting spans, up to a time limit; the rest is lost. */
+  /** Flushes the waiting spans, up to a time limit; spans that remain are lost. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -166,7 +166,7 @@ class Part implements TraceNode {
   }
 }
 
-/** The span of a whole request. */
+/** The span of a complete request. */
 class TracedCall extends Part implements RequestTrace {
   readonly #method: string;
   readonly #budget: { left: number };
