@@ -128,7 +128,7 @@ const start = `(async () => {
     persistAuthorization: true,
     validatorUrl: null,
     requestInterceptor(request) {
-      // Accepts a bare token too, without the word before it.
+      // Also accepts a bare token, without the scheme.
       const given = request.headers.Authorization;
       if (given && !given.trim().includes(" ")) request.headers.Authorization = "Service " + given.trim();
       return request;
