@@ -26,12 +26,12 @@ export async function signUpWithMail(
 
 const mails = new Map<string, string>();
 
-/** A mail never changes, so it is read once. */
+/** A mail is read once, because it never changes. */
 function readMail(file: string): string {
   return mails.getOrInsertComputed(file, () => readFileSync(file, "utf8"));
 }
 
-/** The mails that this process has sent to an address, oldest first. */
+/** Returns the mails that this process has sent to an address, oldest first. */
 export function mailsTo(test: TestApp, email: string): string[] {
   const folder = join(test.config.dataDir, "mail");
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".eml")) : [];
@@ -46,7 +46,7 @@ export function requestCode(test: TestApp, user: TestUser, text: { subject?: str
   return test.call("POST /users/password", { token: user.deviceToken, body });
 }
 
-/** The code in a mail. */
+/** Returns the code in a mail. */
 export function codeIn(mail: string | undefined): string {
   return /\b[2-9A-HJ-NP-Z]{12}\b/.exec(mail ?? "")?.[0] ?? "";
 }
@@ -59,7 +59,7 @@ export async function waitUntil(isSo: () => boolean | Promise<boolean>, what = "
   }
 }
 
-/** A real SMTP server, and the mails that it receives. */
+/** Starts a real SMTP server that records the mails it receives. */
 export async function startSmtp(t: TestContext, options: SMTPServerOptions = {}) {
   const arrived: { to: string; text: string }[] = [];
   const server = new SMTPServer({
@@ -71,11 +71,11 @@ export async function startSmtp(t: TestContext, options: SMTPServerOptions = {})
       }),
     ...options,
   });
-  server.on("error", () => {}); // clients may cut their connections
+  server.on("error", () => {}); // clients may close their connections
   const listener = server.listen(0, "127.0.0.1");
   await once(listener, "listening");
   t.after(() => new Promise<void>((resolve) => server.close(resolve)));
-  const { port } = listener.address() as { port: number }; // listens on TCP
+  const { port } = listener.address() as { port: number }; // a TCP listener has an address object
   return { host: `127.0.0.1:${port}`, url: `smtp://127.0.0.1:${port}`, arrived };
 }
 

@@ -68,7 +68,7 @@ describe("a step of maintenance that fails for one application", () => {
     }
   });
 
-  it("ends the round only if the database does not answer", async () => {
+  it("stops the round only if the database does not respond", async () => {
     const { steps } = test.app.maintenance;
     await steps.run("anything", "", () => Promise.reject(new Error("a damaged row")));
     const isAway = () => Promise.reject(new ApiError("ServiceUnavailable"));
@@ -76,7 +76,7 @@ describe("a step of maintenance that fails for one application", () => {
     await assert.rejects(steps.run("anything", "", isAway), ApiError);
   });
 
-  it("is no failure if that application has been deleted since the round began", async () => {
+  it("is not a failure if that application was deleted during the round", async () => {
     const { appid } = await test.createApplication("Gone");
     await test.app.database.write(({ queries }) => updateApplicationDeleted(appid, test.now(), queries));
     await deleteApplicationRows(appid, test.app);

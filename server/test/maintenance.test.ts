@@ -12,7 +12,7 @@ function roundsOf(apps: readonly TestApp[]): number {
   return apps.flatMap(({ logLines }) => logLines).filter(({ msg }) => msg === "maintenance").length;
 }
 
-/** Waits for this many rounds, and then for the time of another round, to detect one too many. */
+/** Waits for this many rounds, and then for the duration of another one, to detect one too many. */
 async function waitForRounds(apps: readonly TestApp[], count: number): Promise<void> {
   const deadline = Date.now() + 60_000;
   while (roundsOf(apps) < count) {
@@ -74,7 +74,7 @@ describe("maintenance during a shutdown", () => {
       socket.on("error", () => {}).once("data", () => asked.resolve());
     });
     await once(store.listen(0, "127.0.0.1"), "listening");
-    const { port } = store.address() as AddressInfo; // it listens on TCP
+    const { port } = store.address() as AddressInfo; // a TCP listener has an address object
     const app = await startTestApp({
       FILES_URL: `s3://bucket?endpoint=http://127.0.0.1:${port}&region=test`,
       AWS_ACCESS_KEY_ID: "test",

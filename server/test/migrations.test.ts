@@ -27,7 +27,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The URL of a database that does not exist yet, or is empty. */
+/** Returns the URL of a database that does not exist yet, or is empty. */
 async function createEmpty(): Promise<string> {
   const { url, drop } = await createTestDatabase(newFolder());
   drops.push(drop);
@@ -53,13 +53,13 @@ function runMigrate(url: string) {
 
 interface Table {
   readonly name: string;
-  /** Name, type, and whether it may be null. */
+  /** Name, type and nullability. */
   readonly columns: readonly string[];
   readonly indexes: readonly { readonly kind: "primary" | "unique" | "plain"; readonly columns: readonly string[] }[];
   readonly foreignKeys: readonly { columns: readonly string[]; parent: string; parentColumns: readonly string[] }[];
 }
 
-/** The schema as the engine's catalogue describes it. */
+/** Reads the schema from the engine's catalogue. */
 async function readSchema(url: string): Promise<Table[]> {
   const tables = url.startsWith("file:") ? readSqliteSchema(url) : await readPostgresSchema(url);
   const byText = (a: unknown, b: unknown) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);
@@ -72,8 +72,8 @@ async function readSchema(url: string): Promise<Table[]> {
 }
 
 /**
- * Every definition with all its details: types, defaults, collations, conditions, expressions, the order of columns, and the order
- * in which the indexes of a table were created.
+ * Reads every definition with all details: types, defaults, collations, conditions, expressions, the order of columns,
+ * and the order in which the indexes of a table were created.
  */
 async function readExactSchema(url: string): Promise<string[]> {
   const definitions = await withDatabase(url, async ({ reads }) => {
@@ -105,7 +105,7 @@ async function readExactSchema(url: string): Promise<string[]> {
   return definitions.map((row) => inOneForm(row.text)).toSorted();
 }
 
-/** SQLite stores the text of a table, to which it adds a column in its own place and with its own white space. */
+/** Normalizes the text of a table: SQLite stores it, and adds a column with its own position and white space. */
 function inOneForm(text: string): string {
   const plain = text.trim().replaceAll('"', "").replaceAll(/\s+/g, " ").replaceAll("( ", "(").replaceAll(" )", ")");
   const [, head, definitions = "", options] = /^(create table \S+) \((.*)\)([^)]*)$/i.exec(plain) ?? [];
@@ -124,7 +124,8 @@ async function readRefusals(url: string): Promise<string[]> {
 
 function readSqliteSchema(url: string): Table[] {
   const database = new DatabaseSync(fileURLToPath(url), { readOnly: true });
-  const all = (text: string, ...values: string[]) => database.prepare(text).all(...values) as Record<string, string>[]; // the columns of these pragmas
+  // The columns of these pragmas.
+  const all = (text: string, ...values: string[]) => database.prepare(text).all(...values) as Record<string, string>[];
   const names = all(
     "select name from pragma_table_list where schema = 'main' and name not like 'sqlite\\_%' escape '\\'",
   );
@@ -237,7 +238,7 @@ describe("tenancy: an application is a shard", () => {
 });
 
 describe("migrate", () => {
-  it("the baseline has exactly the schema of the migrations that it replaced, and nothing but its name in it", async () => {
+  it("the baseline creates exactly the schema of the migrations that it replaced, and records only its own name", async () => {
     const [fresh, earlier] = [await createEmpty(), await createEmpty()];
     await withDatabase(fresh, async (database) => {
       await migrate(database, undefined, { list: [baseline] });
@@ -274,7 +275,7 @@ describe("migrate", () => {
     });
   });
 
-  it("takes over the column and the indexes of check-ins that an operator has added in advance", async (t) => {
+  it("accepts the column and the indexes of check-ins that an operator has added in advance", async (t) => {
     const [url, usual] = [await createEmpty(), await createEmpty()];
     if (url.startsWith("file:")) return t.skip("SQLite builds no index beside writes");
     const page = readFileSync(new URL("../../docs/run/upgrades.md", import.meta.url), "utf8");
@@ -303,7 +304,7 @@ describe("migrate", () => {
     });
   });
 
-  it("runs in one of several processes that start at once on an empty database, and all succeed (hostile.md 36)", async () => {
+  it("runs in one of several processes that start concurrently on an empty database, and all succeed (hostile.md 36)", async () => {
     for (let round = 0; round < 3; round += 1) {
       const url = await createEmpty();
       const results = await Promise.all(Array.from({ length: 3 }, () => runMigrate(url)));
@@ -322,7 +323,7 @@ describe("migrate", () => {
     assert.deepEqual(applied.map(({ length }) => length).toSorted(), [0, 0, migrations.length]);
   });
 
-  it("a failed migration exits with a non-zero code, prints the reason, and leaves nothing behind", async () => {
+  it("a failed migration exits with a non-zero code, prints the reason, and rolls back all changes", async () => {
     const url = await createEmpty();
     await withDatabase(url, (database) =>
       database.write(({ queries }) => sql`create table checkins (in_the_way integer)`.execute(queries)),

@@ -5,12 +5,12 @@ import { type Answer, startTestApp, type TestApp } from "./harness.ts";
 
 let test: TestApp;
 before(async () => {
-  // The limits allow bursts of ten seconds' worth of calls.
+  // The limits allow bursts of ten seconds of calls.
   test = await startTestApp({ RATE_LIMIT_CALLER_PER_SECOND: "3", RATE_LIMIT_APPLICATION_PER_SECOND: "10" });
 });
 after(() => test.close());
 
-/** Makes this many calls at once, and counts the responses by status. */
+/** Makes concurrent calls, and counts the responses by status. */
 async function statuses(count: number, call: () => Promise<Answer>): Promise<Record<number, number>> {
   const found: Record<number, number> = {};
   for (const { status } of await Promise.all(Array.from({ length: count }, call)))
@@ -26,7 +26,7 @@ function lists(token: string, operation = "GET /_/api/applications"): () => Prom
   return () => test.call(operation, { token });
 }
 
-describe("a caller above its limit, and all others: hostile.md 30", () => {
+describe("a caller above its limit, and other callers: hostile.md 30", () => {
   it("an application above its limit does not affect other applications or operators", async () => {
     const [noisy, quiet] = [await test.createApplication(), await test.createApplication()];
     const operator = await test.createOperator();
@@ -41,7 +41,7 @@ describe("a caller above its limit, and all others: hostile.md 30", () => {
     const refused = flood.reduce((sum, each) => sum + (each[429] ?? 0), 0);
     assert.deepEqual([taken, refused], [90, 110]); // the registrations count, too
     assert.deepEqual([ofQuiet, ofOperator], [{ 200: 30 }, { 200: 30 }]);
-    // Its use is visible to operators, and devices of other applications can register.
+    // Operators see its use, and devices of other applications can register.
     const { token: another } = await test.createOperator();
     assert.deepEqual(await statuses(5, lists(another, `GET /_/api/applications/${noisy.appid}/crashes`)), { 200: 5 });
     assert.ok(await test.registerDevice(quiet));
@@ -81,7 +81,7 @@ describe("a caller above its limit, and all others: hostile.md 30", () => {
     assert.deepEqual([ofDevice, ofOperator], [{ 200: 30 }, { 200: 30 }]);
   });
 
-  it("a limit that an application sets applies to that application only", async () => {
+  it("a limit that an application sets applies only to that application", async () => {
     const [strict, other] = [await test.createApplication(), await test.createApplication()];
     const limits = { operations: { "GET /devices/current": { perSecond: 0.001, burst: 1 } } };
     await test.app.database.write(({ queries }) =>

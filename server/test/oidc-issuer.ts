@@ -6,11 +6,11 @@ import type { OidcProvider } from "../src/tenancy/identity-provider.ts";
 /** A test's own OpenID Connect provider: a key server on loopback, and its id_tokens. */
 export interface TestIssuer {
   readonly provider: OidcProvider;
-  /** How many requests for its keys it has received. */
+  /** The number of received requests for its keys. */
   readonly fetches: number;
   /** The public key of the current signatures. */
   readonly publicJwk: JWK;
-  /** A valid id_token for an hour, with these claims replaced; an undefined claim is left out. */
+  /** Returns an id_token that is valid for an hour, with these claims replaced; an undefined claim is omitted. */
   sign(claims: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): Promise<string>;
   /** Replaces the signing key. */
   rotate(algorithm?: string): Promise<void>;
@@ -33,7 +33,7 @@ export async function startTestIssuer(now: () => number, algorithm = "RS256"): P
     answer(response);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
-  const { port } = server.address() as { port: number }; // listens on TCP
+  const { port } = server.address() as { port: number }; // a TCP listener has an address object
   const url = `http://127.0.0.1:${port}`;
   const provider = { issuer: url, audience: "the client id", jwksUrl: `${url}/keys` };
 
@@ -73,7 +73,7 @@ export async function startTestIssuer(now: () => number, algorithm = "RS256"): P
   };
 }
 
-/** Assembles a token by hand, because a library refuses to sign it. */
+/** Assembles a token by hand, because the library refuses to sign it. */
 export function joinToken(header: unknown, payload: unknown, signature = ""): string {
   const encode = (part: unknown) => Buffer.from(JSON.stringify(part)).toString("base64url");
   return `${encode(header)}.${encode(payload)}.${signature}`;

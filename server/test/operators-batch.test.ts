@@ -8,7 +8,7 @@ before(async () => {
 });
 after(() => test.close());
 
-/** Every operation below /_/api, with a well-formed id for each parameter. */
+/** Returns every operation below /_/api, with a well-formed id for each parameter. */
 function operatorItems(): { method: string; path: string }[] {
   return test.app.routes
     .filter(({ path }) => path.startsWith("/_/api"))
@@ -29,7 +29,7 @@ const spellings: Readonly<Record<string, (item: { method: string; path: string }
   "in escapes": ({ method, path }) => ({ method, path: path.replace("api", "%61p%69") }),
 };
 
-describe("a batch that holds operators' operations: hostile.md 28", () => {
+describe("a batch that contains operators' operations: hostile.md 28", () => {
   for (const [what, spell] of Object.entries(spellings)) {
     it(`each of these items is refused in every mode (${what}), and has no effect`, async () => {
       const { token } = await test.signUp();
@@ -81,7 +81,7 @@ describe("a batch that holds operators' operations: hostile.md 28", () => {
   });
 });
 
-/** The data that operator operations could have changed. */
+/** Reads the data that operator operations could have changed. */
 async function stored(): Promise<unknown> {
   const { reads } = test.app.database;
   return [

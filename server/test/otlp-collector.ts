@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
-/** A span as a collector receives it, as far as tests read it. */
+/** The parts of a collected span that tests read. */
 export interface CollectedSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -51,7 +51,7 @@ interface Sent {
   }[];
 }
 
-/** @param onSpan takes each span, in place of keeping them all with their bodies */
+/** @param onSpan receives each span, which is then not stored */
 export async function startOtlpCollector(onSpan?: (span: CollectedSpan) => void): Promise<OtlpCollector> {
   const spans: CollectedSpan[] = [];
   const bodies: string[] = [];
@@ -76,7 +76,7 @@ export async function startOtlpCollector(onSpan?: (span: CollectedSpan) => void)
     response.writeHead(200, { "content-type": "application/json" }).end("{}");
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo; // listens on TCP
+  const { port } = server.address() as AddressInfo; // a TCP listener has an address object
   return {
     url: `http://127.0.0.1:${port}`,
     spans,

@@ -4,9 +4,9 @@ import type { TestApp } from "./harness.ts";
 import { dataPart, png, upload } from "./uploads.ts";
 
 interface OwnedSeed {
-  /** Valid parameters of a creation; without `readPermissions`, so that the object is private. */
+  /** Valid parameters of a creation, without `readPermissions`, so that the object is private. */
   readonly fields: object;
-  /** Absent for kinds that are not files. */
+  /** Absent for kinds other than files. */
   readonly bytes?: () => Promise<Buffer>;
 }
 

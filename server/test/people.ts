@@ -4,7 +4,7 @@ import { estimators } from "./attacker.ts";
 import { keepAlive, type TestApp, type TestUser } from "./harness.ts";
 import { until } from "./until.ts";
 
-/** Room for the pages of a thousand rows that many calls read at once; a slow machine could refuse some. */
+/** Memory for the pages of a thousand rows that many calls read concurrently; a slow machine could refuse some. */
 export const memoryForPages = { IN_FLIGHT_BYTES_MAX: "1073741824" };
 
 /** A check-in and its true location. */
@@ -39,7 +39,7 @@ export function createPeople(test: TestApp) {
   async function search(path: string, query: Record<string, string>, { token }: TestUser) {
     const call = () => test.call(`GET /${path}?${new URLSearchParams(query)}`, { token, agent: keepAlive });
     let answer = await call();
-    // A busy machine may make so many large pages wait too long for their memory (spec/limits#bytes-in-flight).
+    // On a busy machine, so many large pages may wait too long for their memory (spec/limits#bytes-in-flight).
     await until(async () => {
       if (answer.status === 503) answer = await call();
       return answer.status !== 503;
@@ -80,7 +80,10 @@ export function createPeople(test: TestApp) {
       assert.equal(status, 200);
     },
 
-    /** The locations of a user's check-ins as a reader sees them, by id; the same in every listing, search and read. */
+    /**
+     * Returns the locations of a user's check-ins as a reader sees them, by id, and asserts that every listing, search
+     * and read shows the same.
+     */
     async gatherShown(user: TestUser, reader: TestUser): Promise<Map<string, Location>> {
       const query = { userID: user.id, pageSize: "1000" };
       const listed: { id: string; location: Location }[] = (await search("checkins", query, reader)).pageResults;
@@ -102,7 +105,7 @@ export function assertFarOff(shown: Location, truth: Location): void {
   assert.ok(meters >= 500 && meters <= 1_500, `shown ${meters} m off ${text(truth)}`);
 }
 
-/** Asserts that every fuzzed location is as far off as promised. @returns the fuzzed locations */
+/** Asserts that every fuzzed location has the guaranteed distance. @returns the fuzzed locations */
 export function assertShifted(checkIns: readonly CheckIn[], shown: ReadonlyMap<string, Location>): Location[] {
   return checkIns.map(({ id, truth }) => {
     const location = shown.get(id);
@@ -120,10 +123,7 @@ export function assertHidden(shown: readonly Location[], place: Location): void 
   }
 }
 
-/**
- * Asserts that the fuzzed locations are the true ones, shifted as a whole: without a true location, all shifts look
- * alike.
- */
+/** Asserts that all fuzzed locations have the same shift: without a true location, no shift can be distinguished. */
 export function assertMovedAsOne(truths: readonly Location[], shown: readonly Location[], tolerance: number): void {
   for (const [n, from] of truths.entries()) {
     const [to, shownFrom, shownTo] = [truths[n + 1], shown[n], shown[n + 1]];
@@ -133,7 +133,7 @@ export function assertMovedAsOne(truths: readonly Location[], shown: readonly Lo
   }
 }
 
-/** Runs this many calls at once. */
+/** Runs this many calls concurrently. */
 export function each<T>(count: number, run: (n: number) => Promise<T>): Promise<T[]> {
   return Promise.all(Array.from({ length: count }, (_, n) => run(n)));
 }

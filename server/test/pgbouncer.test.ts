@@ -21,7 +21,7 @@ import { runProgram } from "./running-server.ts";
 
 const sessions = 3;
 
-/** The settings of another process of the same deployment. */
+/** Returns the settings for another process of the same deployment. */
 function secretAndFolder({ config }: TestApp): Record<string, string> {
   return { DATA_DIR: config.dataDir, ROLLCALL_SECRET: config.secrets?.[0] ?? "" };
 }
@@ -91,14 +91,14 @@ describe("through pgbouncer in transaction mode", { skip: pgbouncerIsMissing ?? 
     assert.equal(ids[0]?.body.result.id, ids[1]?.body.result.id);
   });
 
-  it("a token that one server has revoked is refused by the other with the next request", async () => {
+  it("a token that one server has revoked is refused by the other on the next request", async () => {
     const { token } = await server.signUp();
     assert.equal((await other.call("GET /users/me", { token })).status, 200);
     assert.equal((await server.call("POST /users/me/logout", { token })).status, 200);
     assert.equal((await other.call("GET /users/me", { token })).status, 401);
   });
 
-  it("streams receive events of the other server, and end with a logout there: spec/streams#other-processes", async () => {
+  it("streams receive events of the other server, and close when their user logs out there: spec/streams#other-processes", async () => {
     const user = await server.signUp();
     const stream = await openStream(server.port, "/events/stream", { token: user.token });
     assert.equal((await stream.next()).event, "ready");
@@ -111,7 +111,7 @@ describe("through pgbouncer in transaction mode", { skip: pgbouncerIsMissing ?? 
     assert.equal(stream.messages.at(-1)?.data.reason, "tokenEnded");
   });
 
-  it("the first stream of an application misses nothing of a transaction that was open before: E27, hostile.md 49", async () => {
+  it("the first stream of an application receives the events of a transaction that was already open: E27, hostile.md 49", async () => {
     const application = await server.createApplication("Quiet");
     const user = await server.signUp(undefined, application);
     const checkIn = async (tag: string): Promise<string> =>
@@ -168,7 +168,7 @@ describe("through pgbouncer in transaction mode", { skip: pgbouncerIsMissing ?? 
     assert.equal(rows[0]?.statement_timeout, "0");
   });
 
-  it("an idle transaction does not keep its locks", async () => {
+  it("an idle transaction does not hold its locks", async () => {
     const { token, id } = await server.signUp();
     const idle = await openDatabase(settings["DATABASE_URL"] ?? "", {
       connectionsMax: 2,

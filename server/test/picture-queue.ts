@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import type { PictureSize } from "../src/pictures/picture-job.ts";
 import type { Pictures } from "../src/pictures/pictures.ts";
 
-/** A queue for tests of decoding: with one caller, whose streams are open from the start. */
+/** Returns a queue for tests of decoding, with one caller whose streams are open from the start. */
 export function asOneCaller(pictures: Pictures) {
   const ticket = { lane: "upload", application: "app", caller: "caller" } as const;
   return {

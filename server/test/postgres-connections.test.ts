@@ -18,10 +18,10 @@ import { type PostgresProxy, startPostgresProxy } from "./postgres-proxy.ts";
 import { bytesHeaders, createUpload, tusHeaders } from "./tus.ts";
 import { download } from "./uploads.ts";
 
-/** Work on PostgreSQL while connections break, transactions conflict and servers change roles. */
+/** PostgreSQL with broken connections, conflicting transactions and servers that change roles. */
 
 const skip = process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL";
-/** Much later than the timeout, because the machine may be busy; without it, the test would wait forever. */
+/** Much longer than the timeout, because the machine may be busy; without it, the test could wait forever. */
 const answeredMsMax = 20_000;
 const isUnavailable = (error: unknown) => error instanceof ApiError && error.condition === "ServiceUnavailable";
 
@@ -65,7 +65,7 @@ describe("PostgreSQL", { skip }, () => {
     return rows.map(({ name }) => name).filter((name) => name.startsWith(start));
   }
 
-  it("lookups whose shared statement loses every connection fail, and are not sent again one by one", async () => {
+  it("lookups whose shared statement loses every connection fail, and are not retried individually", async () => {
     const find = prepareLookup<{ applicationId: string; name: string }, object>((queries, parameter) =>
       queries
         .selectFrom("applications")
@@ -81,7 +81,7 @@ describe("PostgreSQL", { skip }, () => {
     assert.equal((await find(database.reads, { applicationId: "none", name: "none" })).length, 0);
   });
 
-  it("a transaction whose connection breaks between its statements is retried as a whole", async () => {
+  it("a transaction whose connection breaks between its statements is retried completely", async () => {
     let runs = 0;
     let effects = 0;
     await database.write(async ({ queries, afterCommit }) => {
@@ -92,7 +92,7 @@ describe("PostgreSQL", { skip }, () => {
       await insert("between 1", queries);
       if (runs === 1) {
         proxy.cut();
-        await database.ping(); // by then the pool has reopened that connection
+        await database.ping(); // the pool has reopened that connection
         await database.ping();
       }
       await insert("between 2", queries);
@@ -191,7 +191,7 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
-  it("an idle transaction does not keep its locks", async () => {
+  it("an idle transaction does not hold its locks", async () => {
     const impatient = await openDatabase(proxy.url, { connectionsMax: 2, timeoutMs: 200 });
     try {
       await insert("held", direct.reads);
@@ -209,7 +209,7 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
-  it("a transaction whose client disappears in the middle of a statement does not keep its locks", async (t) => {
+  it("a transaction whose client disappears in the middle of a statement does not hold its locks", async (t) => {
     const { rows } = await sql`select 1 from pg_settings where name = 'transaction_timeout'`.execute(direct.reads);
     if (rows.length === 0) return t.skip("PostgreSQL before 17 has to find the connection dead");
     const impatient = await openDatabase(proxy.url, { connectionsMax: 2, timeoutMs: 200 });
@@ -228,7 +228,7 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
-  it("connections below the pool's size still serve if the server accepts no more", async () => {
+  it("connections below the pool's size still serve when the server accepts no more", async () => {
     const role = `limited_${Date.now()}`;
     await sql`create role ${sql.ref(role)} login connection limit 2 password 'limited'`.execute(direct.reads);
     const url = new URL(testDatabase.url);
@@ -323,9 +323,9 @@ describe("PostgreSQL", { skip }, () => {
       await lock("users", queries);
       const read = sql`select 1 from applications, users`.execute(database.reads);
       read.catch(() => {}); // awaited below
-      reads.push(read); // another one when PostgreSQL aborts this transaction instead, which then runs again
+      reads.push(read); // another read, in case PostgreSQL aborts this transaction instead, which then runs again
       while (!(await isReadWaiting())) await sleep(10);
-      await lock("applications", queries); // the read began to wait first, so PostgreSQL usually aborts it
+      await lock("applications", queries); // the read started to wait first, so PostgreSQL usually aborts it
     });
     await Promise.all(reads);
   });
@@ -346,7 +346,7 @@ describe("PostgreSQL", { skip }, () => {
     assert.deepEqual([runs, ...rows], [2, { token_version: 2 }]);
   });
 
-  it("recovers by itself after a time without writes, as on a standby after a failover", async () => {
+  it("recovers automatically after a period without writes, as on a standby after a failover", async () => {
     const name = new URL(testDatabase.url).pathname.slice(1);
     await sql`alter database ${sql.ref(name)} set default_transaction_read_only = on`.execute(direct.reads);
     proxy.cut(); // new connections are read-only
@@ -433,7 +433,7 @@ describe("PostgreSQL", { skip }, () => {
     }
   });
 
-  it("the server answers 503 during an outage of the database, and serves again within a second of its return", async () => {
+  it("the server answers 503 during a database outage, and serves again within a second of its return", async () => {
     const server = await startTestApp({ DATABASE_URL: proxy.url, DATABASE_TIMEOUT_MS: "5000" });
     const { token } = await server.signUp();
     const checkIn = () => server.call("POST /checkins", { token, body: { location: "1,2" } });
@@ -455,12 +455,12 @@ describe("PostgreSQL", { skip }, () => {
       recoveriesMs.push(performance.now() - backAt);
       for (const { status } of await Promise.all([1, 2, 3, 4].map(checkIn))) assert.equal(status, 201);
     }
-    // The machine may be busy with other tests during most of them.
+    // Other tests may keep the machine busy during most of them.
     assert.ok(Math.min(...recoveriesMs) < 1_000, `${recoveriesMs} ms`);
     await server.close();
   });
 
-  it("bytes of an upload are kept if the outcome of their commit is unknown", async () => {
+  it("the bytes of an upload are preserved if the outcome of their commit is unknown", async () => {
     const server = await startTestApp({ DATABASE_URL: proxy.url });
     try {
       const { token } = await server.signUp("uploader");

@@ -2,21 +2,21 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { findFreePort } from "../../scripts/free-port.ts";
 
-/** A proxy between a process and PostgreSQL that breaks connections as a network or a failover does. */
+/** A proxy between a process and PostgreSQL that breaks connections like a network fault or a failover. */
 export interface PostgresProxy {
   /** The URL of the same database through the proxy. */
   readonly url: string;
-  /** The highest number of connections at one time. */
+  /** The highest number of concurrent connections. */
   readonly peak: () => number;
-  /** Ends every existing connection; accepts new ones. */
+  /** Closes every existing connection; accepts new ones. */
   cut(): void;
-  /** Ends every connection, and accepts none until `open`. */
+  /** Closes every connection, and accepts none until `open`. */
   close(): Promise<void>;
   open(): Promise<void>;
   /**
    * When a client sends this text, breaks its connection, `count` times: `before` the server receives it, with the
-   * server's response, or after the first row of that. `silent` keeps the connection open and passes no more bytes;
-   * `forgotten` passes the text, but nothing after it, not even the end of the connection.
+   * server's response, or after the first row of that. `silent` leaves the connection open and forwards no more bytes;
+   * `forgotten` forwards the text, but nothing after it, not even the close of the connection.
    */
   cutAt(text: string, when: Trap, count: number): void;
 }

@@ -3,9 +3,9 @@ import { after, before, describe, it } from "node:test";
 import { startThrowawayPostgres, type ThrowawayPostgres } from "../../scripts/throwaway-postgres.ts";
 import { startTestApp, type TestApp } from "./harness.ts";
 
-/** Has a PostgreSQL server of its own, to stop and start it. */
+/** Starts a separate PostgreSQL server, to stop and restart it. */
 
-describe("a PostgreSQL server of its own", {
+describe("a separate PostgreSQL server", {
   skip: process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL",
 }, () => {
   let server: ThrowawayPostgres;
@@ -25,7 +25,7 @@ describe("a PostgreSQL server of its own", {
     let refusals = 0;
     let sent = 0;
     let isOver = false;
-    /** The outcome of a call that was sent at that time. */
+    /** Records the outcome of a call that was sent at that time. */
     let lastRefusedAt = 0;
     const clients = Array.from({ length: 8 }, async () => {
       while (!isOver) {
@@ -44,7 +44,7 @@ describe("a PostgreSQL server of its own", {
       for (const goal = answered.size + count; answered.size < goal; ) await new Promise((go) => setTimeout(go, 5));
     };
     const recoveriesMs: number[] = [];
-    // The machine may be busy with other tests during some of them.
+    // Other tests may keep the machine busy during some of them.
     for (let restarts = 0; restarts < 2 || (Math.min(...recoveriesMs) >= 1_000 && restarts < 6); restarts += 1) {
       await answers(50);
       await server.halt();

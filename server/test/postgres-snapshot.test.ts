@@ -13,7 +13,7 @@ import type { Snapshot } from "../src/db/snapshot.ts";
 import { createTestDatabase, type TestDatabase } from "./databases.ts";
 import { type PostgresProxy, startPostgresProxy } from "./postgres-proxy.ts";
 
-/** Reads for a backup or a move whose connection breaks, or whose server has a timeout of its own. */
+/** A read for a backup or a move whose connection breaks, or whose server has a timeout. */
 
 const skip = process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL";
 
@@ -44,7 +44,7 @@ describe("a snapshot of PostgreSQL", { skip }, () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Other statements complete in this time. */
+  /** Lets other statements complete. */
   async function pass(seconds: number): Promise<void> {
     await sql`select pg_sleep(${seconds})`.execute(database.reads);
   }
@@ -58,7 +58,7 @@ describe("a snapshot of PostgreSQL", { skip }, () => {
     return rows;
   }
 
-  it("reports a connection that breaks in the middle of a table, instead of ending the table there", async () => {
+  it("reports a connection that breaks in the middle of a table, instead of truncating the table", async () => {
     snapshot = await openSnapshot(proxy.url);
     const counted = count(async (rows) => {
       if (rows !== 70) return;
@@ -68,7 +68,7 @@ describe("a snapshot of PostgreSQL", { skip }, () => {
     await assert.rejects(counted, PlainFailure);
   });
 
-  it("fails alone if its connection breaks between two tables", async () => {
+  it("fails, without effect on other work, if its connection breaks between two tables", async () => {
     snapshot = await openSnapshot(proxy.url);
     assert.equal(await count(async () => {}), 500);
     proxy.cut();

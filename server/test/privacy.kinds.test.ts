@@ -5,7 +5,10 @@ import { type OwnedIdKind, ownedIdKinds, ownedKinds } from "../src/lib/kinds.ts"
 import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { createOwnedObject } from "./owned-seeds.ts";
 
-/** Every kind of object that users own: its fuzzed locations (spec/privacy#fuzzed-locations), its events, and the operators' search. */
+/**
+ * Every kind of object that users own: its fuzzed locations (spec/privacy#fuzzed-locations), its events, and the
+ * operators' search.
+ */
 
 let test: TestApp;
 let owner: TestUser;
@@ -18,11 +21,14 @@ before(async () => {
 after(() => test.close());
 
 const truth = { lat: 48.2082, lng: 16.3738 };
-/** Either number, exactly or in more digits; a shift straight north has a longitude that only begins like the true one. */
+/**
+ * Matches either number, exactly or with more digits; after a shift straight north, the longitude may start like the
+ * true one.
+ */
 const trueNumber = /(?:48\.2082|16\.3738)(?:0{5}|(?!\d))/;
 const shared = { location: truth, readPermissions: "App", writePermissions: "App" };
 
-/** Creates a shared object at the true location, and changes it to the same. */
+/** Creates a shared object at the true location, and sends the same location again. */
 async function createShared(kind: OwnedIdKind): Promise<{ readonly id: string }> {
   const { id } = await createOwnedObject(test, owner.token, kind, shared);
   const path = `/${ownedKinds[kind].collection}/${id}`;
@@ -34,7 +40,7 @@ async function createShared(kind: OwnedIdKind): Promise<{ readonly id: string }>
 describe("objects of an owner with locationFuzzing", () => {
   for (const kind of ownedIdKinds) {
     const { collection, table } = ownedKinds[kind];
-    it(`${kind}: no response to another user has the true location`, async () => {
+    it(`${kind}: no response to another user contains the true location`, async () => {
       const { id } = await createShared(kind);
       const calls = [
         `GET /${collection}/${id}`,
@@ -55,7 +61,7 @@ describe("objects of an owner with locationFuzzing", () => {
     });
 
     // spec/events#form, spec/events#operators-view
-    it(`${kind}: the events of its creation have it as their object, for its owner and for operators`, async () => {
+    it(`${kind}: the events of its creation contain it as their object, for its owner and for operators`, async () => {
       const { currentToken } = (await test.call("GET /events", { token: owner.token })).body.result;
       const { id } = await createShared(kind);
       const events = (await test.call(`GET /events?after=${currentToken}`, { token: owner.token })).body.result
@@ -81,7 +87,7 @@ describe("objects of an owner with locationFuzzing", () => {
       assert.deepEqual([applications[0].id, applications[0].match], [appid, "object"]);
     });
 
-    it(`${kind}: a search near the true location finds it for its owner alone`, async () => {
+    it(`${kind}: a search near the true location finds it only for its owner`, async () => {
       const { id } = await createShared(kind);
       const search = `GET /${collection}?locationRange=48.2082,16.3738,400`;
       assert.doesNotMatch((await test.call(search, { token: other.token })).text, new RegExp(id));

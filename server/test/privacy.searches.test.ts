@@ -20,7 +20,10 @@ after(() => test.close());
 const vienna = { lat: 48.2082, lng: 16.3738 };
 const places: readonly Location[] = [vienna, { lat: 89.99, lng: 40 }, { lat: -16.8, lng: -179.9995 }];
 
-/** The point where three circles around a place meet, each as small as a search allows that still finds the object. */
+/**
+ * Returns the point where three circles around a place meet, each as small as a search allows that still finds the
+ * object.
+ */
 async function locateBySearches(
   path: string,
   query: Record<string, string>,
@@ -115,7 +118,7 @@ describe("locationFuzzing: searches by others", () => {
 });
 
 describe("locationFuzzing: the location of a profile", () => {
-  it("is hidden from others, searched by its fuzzed location, and shifted in random directions", async () => {
+  it("is hidden from other users, matched by its fuzzed location, and shifted in random directions", async () => {
     const isNearCheckIn: boolean[] = [];
     const bearings = await each(48, async (n) => {
       const random = createRandom(3_000 + n);
@@ -138,7 +141,7 @@ describe("locationFuzzing: the location of a profile", () => {
       }
       return (bearingTo(truth, shown) * Math.PI) / 180;
     });
-    // Two shifts of a kilometre in random directions meet in one case of a thousand, and hardly in three of three.
+    // Two random shifts of a kilometre meet in one case of a thousand, and hardly in three of three.
     assert.ok(isNearCheckIn.includes(false), "the profile has its own random shift");
     const north = bearings.reduce((total, bearing) => total + Math.cos(bearing), 0) / bearings.length;
     const east = bearings.reduce((total, bearing) => total + Math.sin(bearing), 0) / bearings.length;
@@ -148,7 +151,7 @@ describe("locationFuzzing: the location of a profile", () => {
 
 // spec/privacy#switching
 describe("locationFuzzing turned on and off", () => {
-  it("existing check-ins are fuzzed from the response on, and keep their fuzzed locations after off and on", async () => {
+  it("existing check-ins are fuzzed from the response on, and have the same fuzzed locations after the setting is off and on again", async () => {
     await each(2, async (n) => {
       const random = createRandom(4_000 + n);
       const user = await test.signUp();
@@ -168,7 +171,7 @@ describe("locationFuzzing turned on and off", () => {
     });
   });
 
-  it("check-ins that are moved meanwhile keep their new locations", async () => {
+  it("check-ins that are moved during the change have their new locations", async () => {
     const user = await test.signUp();
     const made: CheckIn[] = [];
     for (let at = 0; at < 12; at++) made.push(await people.checkIn(user, vienna));
@@ -187,10 +190,10 @@ describe("locationFuzzing turned on and off", () => {
 });
 
 // spec/privacy#echoes-and-other-writers
-describe("locationFuzzing: a check-in that others may write", () => {
+describe("locationFuzzing: a check-in that other users may write", () => {
   /**
-   * The shift that another user observes at the owner's home by moving one of the owner's check-ins, whose true
-   * location is then known.
+   * Counts how often another user learns the shift at the owner's home by moving one of the owner's check-ins to a
+   * known true location.
    */
   async function countRevealed(isBefore: boolean, moveIt: (id: string, user: TestUser) => Promise<void>) {
     const hits = await each(12, async (n) => {
@@ -215,11 +218,11 @@ describe("locationFuzzing: a check-in that others may write", () => {
   // One random guess in eight comes so close: ten of twelve once in ten million runs.
   const chanceMax = 9;
 
-  it("its shift reveals nothing about the shifts of the owner's own places", async () => {
+  it("its shift reveals nothing about the shifts of the owner's places", async () => {
     assert.ok((await countRevealed(false, async () => {})) <= chanceMax);
   });
 
-  it("its shift reveals nothing if the owner's app sends the whole check-in back", async () => {
+  it("its shift reveals nothing if the owner's app sends the complete check-in back", async () => {
     const sendBack = async (id: string, { token }: TestUser) => {
       const { result } = (await test.call(`GET /checkins/${id}`, { token })).body;
       await test.call(`PATCH /checkins/${id}`, { token, body: { ...result, comment: "Mine" } });
@@ -227,7 +230,7 @@ describe("locationFuzzing: a check-in that others may write", () => {
     assert.ok((await countRevealed(false, sendBack)) <= chanceMax);
   });
 
-  it("its shift reveals nothing if the owner turns the setting on afterwards", async () => {
+  it("its shift reveals nothing if the owner turns on the setting afterwards", async () => {
     assert.ok((await countRevealed(true, async () => {})) <= chanceMax);
   });
 

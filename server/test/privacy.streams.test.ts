@@ -8,7 +8,9 @@ import { openStream, type TestStream } from "./event-streams.ts";
 import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { assertFarOff, assertHidden, createPeople, memoryForPages, text } from "./people.ts";
 
-/** The adversary of spec/privacy#adversary with streams of events: no stream tells more than the reads of the same user. */
+/**
+ * The adversary of spec/privacy#adversary with event streams: no stream reveals more than the reads of the same user.
+ */
 
 let test: TestApp;
 let people: ReturnType<typeof createPeople>;
@@ -42,7 +44,7 @@ async function call(operation: string, { token }: TestUser, body?: object) {
 
 const isAbout = (id: string) => (message: StreamMessage) => message.data.objectID === id;
 
-/** The events that a stream sends up to those of a check-in that everyone may read, made now. */
+/** Returns the events of a stream up to those of a new check-in that everyone may read. */
 async function untilNow(streamsOpen: readonly TestStream[], by: TestUser): Promise<StreamMessage[][]> {
   const { id } = await call("POST /checkins", by, { readPermissions: "App", location: text(vienna) });
   return Promise.all(streamsOpen.map(async (stream) => (await stream.until(isAbout(id))).slice(0, -1)));
@@ -53,14 +55,14 @@ async function makePrivate(id: string, user: TestUser): Promise<void> {
 }
 
 // spec/events#privacy
-describe("events of several users that a process reads together: hostile.md 46", () => {
-  /** Records changes in one transaction, so that streams find all of them at once. */
+describe("events of several users that a process reads in one query: hostile.md 46", () => {
+  /** Records changes in one transaction, so that streams find all of them together. */
   async function recordTogether(events: readonly NewEvent[]): Promise<void> {
     const { appid } = test.application;
     await test.app.database.write(({ queries }) => test.app.events.record(appid, events, queries));
   }
 
-  it("are shown to each reader as its own reads show them", async () => {
+  it("are shown to each reader like its own reads", async () => {
     const users = [await people.signUpFuzzed(), await people.signUpFuzzed(), await people.signUpFuzzed()];
     const made = await Promise.all(
       users.map((user, n) =>
@@ -81,7 +83,7 @@ describe("events of several users that a process reads together: hostile.md 46",
     }
   });
 
-  it("and so are private values of one key", async () => {
+  it("include private values of one key only for their owner", async () => {
     const users = [await test.signUp(), await test.signUp(), await test.signUp()];
     const setAll = () =>
       users.map(
@@ -100,7 +102,7 @@ describe("events of several users that a process reads together: hostile.md 46",
 
 // spec/events#privacy, spec/streams#resume
 describe("a stream that resumes: hostile.md 46", () => {
-  it("tells no more of what changed since than a GET does now", async () => {
+  it("reveals no more about earlier changes than a GET does", async () => {
     const [ann, hidden] = [await test.signUp(), await test.signUp()];
     const first = await listen("");
     const make = (user: TestUser, comment: string, more = {}) =>
@@ -145,8 +147,8 @@ describe("a stream that resumes: hostile.md 46", () => {
 });
 
 // spec/privacy#fuzzed-locations
-describe("locationFuzzing: a user who is followed by streams", () => {
-  it("others see fuzzed locations alone, and learn nothing of moves that leave them where they are", async () => {
+describe("locationFuzzing: a user whom streams follow", () => {
+  it("other users receive only fuzzed locations, and no event for moves that do not change these", async () => {
     const random = createRandom(7);
     const user = await people.signUpFuzzed();
     const stream = await listen(`&userID=${user.id}`);
@@ -157,7 +159,7 @@ describe("locationFuzzing: a user who is followed by streams", () => {
       await people.move(id, truth, user);
       const seen = await people.readLocation(id, attacker);
       assertFarOff(seen, truth);
-      if (distanceMeters(seen, shown.at(-1) ?? seen) === 0) continue; // the stream must not tell
+      if (distanceMeters(seen, shown.at(-1) ?? seen) === 0) continue; // the stream must not send it
       const { data } = await stream.next();
       assert.deepEqual([data.type, data.changed, data.object.location], ["checkin.changed", ["location"], seen]);
       shown.push(seen);
@@ -173,7 +175,7 @@ describe("locationFuzzing: a user who is followed by streams", () => {
     const radii = Array.from({ length: 60 }, (_, n) => 25 + n * 30);
     const circlesPerStream = 20;
     const open = new Map<number, TestStream>();
-    // One circle for each stream tells whether it matches; a device may have ten streams.
+    // A stream with one circle reveals whether it matches; a device may have ten streams.
     const widest = radii.filter((_, n) => n % 8 === 0);
     for (const meters of widest) {
       open.set(meters, await listen(`&userID=${user.id}&locationRange=${text(vienna)},${meters}`));
@@ -194,7 +196,8 @@ describe("locationFuzzing: a user who is followed by streams", () => {
     }
     const farAway = { readPermissions: "App", location: "0,0" };
     const last = await call("POST /checkins", user, { ...farAway, location: text(destination(vienna, 0, 1)) });
-    await call(`DELETE /checkins/${last.id}`, user); // deletions pass areas, because the log does not know what lay there
+    // Deletions match any area, because the log does not contain the location.
+    await call(`DELETE /checkins/${last.id}`, user);
     const isLast = (message: StreamMessage) => message.data.type === "checkin.deleted";
     for (const [meters, stream] of open) {
       const told = new Set((await stream.until(isLast)).map(({ data }) => data.objectID));

@@ -6,7 +6,7 @@ import { startTestApp, type TestApp, type TestUser } from "./harness.ts";
 import { assertFarOff, assertHidden, type CheckIn, createPeople, each, memoryForPages, text } from "./people.ts";
 
 /**
- * An adversary who observes a user before locationFuzzing is switched on, and while it is off: the true locations from
+ * An adversary who observes a user before locationFuzzing is switched on, and while it is off: the true locations of
  * that time reveal nothing about places chosen afterwards (hostile.md 40).
  */
 
@@ -32,12 +32,12 @@ function shiftOf(truth: Location, shown: Location): Shift {
   return { bearing: bearingTo(truth, shown), meters: distanceMeters(truth, shown) };
 }
 
-/** The true location of a fuzzed one with this shift. */
+/** Returns the true location of a fuzzed one with this shift. */
 function reverse({ bearing, meters }: Shift, shown: Location): Location {
   return destination(shown, bearing + 180, meters);
 }
 
-/** The number of these true places that the attacker finds to 400 m with one of the known shifts. */
+/** Counts the true places that the attacker finds to 400 m with one of the learnt shifts. */
 async function countFound(made: readonly CheckIn[], learnt: readonly Shift[]): Promise<number> {
   let found = 0;
   for (const { id, truth } of made) {
@@ -48,7 +48,7 @@ async function countFound(made: readonly CheckIn[], learnt: readonly Shift[]): P
   return found;
 }
 
-/** The fuzzed location of a profile, as searches match it. */
+/** Returns the fuzzed location of a profile, as searches match it. */
 async function locateProfile(id: string, around: Location): Promise<Location> {
   const circles = await each(3, async (n) => {
     const center = destination(around, 10 + n * 120, 4_000);
@@ -61,18 +61,18 @@ async function locateProfile(id: string, around: Location): Promise<Location> {
   return trilaterate(circles, around);
 }
 
-// Of two random guesses, one comes so close for a fourth of the users: for all twelve, once in twenty million runs.
+// One of two random guesses comes so close for a fourth of the users: for all twelve, once in twenty million runs.
 const chanceMax = 11;
 
 // spec/privacy#switching
 describe("locationFuzzing: true locations that were seen before it is switched on (hostile.md 40)", () => {
-  it("they reveal no place chosen afterwards, also together with the fuzzed location of the profile", async () => {
+  it("they reveal no place chosen afterwards, even together with the fuzzed location of the profile", async () => {
     const revealed = await each(12, async (n) => {
       const random = createRandom(7_000 + n);
       const user = await test.signUp();
       const home = pointWithin(vienna, 20_000, random);
       await test.call("PATCH /users/me", { token: user.token, body: { location: text(home) } });
-      const before = await people.checkIn(user, home); // the location of the profile, which others see
+      const before = await people.checkIn(user, home); // the location of the profile, which other users see
       const searched = await locateProfile(user.id, home);
       assert.deepEqual(await people.readLocation(before.id, attacker), home);
 
@@ -138,7 +138,7 @@ describe("locationFuzzing switched off and on several times (hostile.md 40)", ()
     assert.ok(revealed.filter(Boolean).length <= chanceMax, `${revealed.filter(Boolean).length} of 12`);
   });
 
-  it("a place that was never seen keeps one fuzzed location after every switch, because many would narrow it down", async () => {
+  it("a place that was never seen has the same fuzzed location after every switch, because several would narrow it down", async () => {
     await each(6, async (n) => {
       const random = createRandom(7_400 + n);
       const user = await test.signUp();
@@ -158,7 +158,7 @@ describe("locationFuzzing switched off and on several times (hostile.md 40)", ()
     });
   });
 
-  it("a profile that is sent back as a whole keeps its fuzzed location", async () => {
+  it("a profile that is sent back completely has the same fuzzed location", async () => {
     const user = await people.signUpFuzzed();
     const save = (body: unknown) => test.call("PATCH /users/me", { token: user.token, body });
     const { body } = await save({ location: text(vienna) });

@@ -15,7 +15,7 @@ import {
 } from "./people.ts";
 
 /**
- * The adversary of spec/privacy#adversary: another user, with unlimited reads, who knows the algorithm, but no secret
+ * The adversary of spec/privacy#adversary: another user with unlimited reads, who knows the algorithm, but no secret
  * and no true place. For searches see `privacy.searches.test.ts`.
  */
 
@@ -88,7 +88,7 @@ describe("locationFuzzing: a user who commutes between two places", () => {
 
 const byId = (a: CheckIn, b: CheckIn) => (a.id < b.id ? -1 : 1);
 
-/** The moments when a fuzzed location appears for the first time: the data of a jump analysis. */
+/** Returns the moments when a fuzzed location appears for the first time: the data of a jump analysis. */
 function firstOfEach(checkIns: readonly CheckIn[], shown: ReadonlyMap<string, Location>) {
   const seen = new Set<string>();
   const firsts = checkIns.filter(({ id }) => {
@@ -99,7 +99,7 @@ function firstOfEach(checkIns: readonly CheckIn[], shown: ReadonlyMap<string, Lo
 }
 
 describe("locationFuzzing: a check-in that is repeatedly moved by a few metres", () => {
-  it("its fuzzed location stays far off, and its jumps reveal nothing about the shift", async () => {
+  it("its fuzzed location stays far from it, and its jumps reveal nothing about the shift", async () => {
     await each(4, async (n) => {
       const random = createRandom(2_000 + n);
       const user = await people.signUpFuzzed();

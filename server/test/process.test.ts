@@ -21,7 +21,7 @@ after(async () => {
 });
 
 type Settings = Readonly<Record<string, string>>;
-/** The grace period is that of a busy machine. */
+/** The grace period allows for a busy machine. */
 const slowHashing = {
   PASSWORD_HASH_MEMORY_KIB: "19456",
   PASSWORD_HASH_PASSES: "12",
@@ -40,7 +40,7 @@ function post(port: number, path: string, body: unknown, token?: string) {
   return send(port, "POST", path, { body, ...(token !== undefined && { token }) });
 }
 
-/** The maintenance that a server does every minute, five minutes from now. */
+/** Runs the maintenance that a server does every minute, five minutes from now. */
 async function maintainOnce(settings: Settings): Promise<void> {
   const app = await buildApp(loadConfig({ ...settings, LOG_LEVEL: "silent" }), {
     clock: { now: () => Date.now() + 300_000 },
@@ -82,7 +82,7 @@ describe("SIGTERM (hostile.md 34)", () => {
   });
 
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    it(`${signal} repeated, as by npm and a terminal together, cuts off no request`, async () => {
+    it(`${signal} repeated, as by npm and a terminal together, aborts no request`, async () => {
       const { settings, ...application } = await newDeployment();
       const server = await startProgram({ ...settings, ...slowHashing });
       const { deviceToken } = await signUpAt(server.port, application);
@@ -100,7 +100,7 @@ describe("SIGTERM (hostile.md 34)", () => {
     });
   }
 
-  it("cuts off requests after the grace period, and exits with 0", async () => {
+  it("aborts requests after the grace period, and exits with 0", async () => {
     const { settings, ...application } = await newDeployment();
     const server = await startProgram({ ...settings, ...slowHashing, SHUTDOWN_GRACE_MS: "50" });
     const { deviceToken } = await signUpAt(server.port, application);
@@ -148,7 +148,7 @@ describe("kill -9 (hostile.md 31)", () => {
     }
   });
 
-  it("a resumable upload can be resumed after kills, also during its completion, and leaves no other objects behind", async () => {
+  it("a resumable upload can be resumed after kills, also during its completion, and no other object remains", async () => {
     const { settings, ...application } = await newDeployment();
     const bytes = randomBytes(40_000_000);
     const path = (location: unknown) => new URL(`${location}`).pathname;
@@ -240,7 +240,7 @@ describe("kill -9 (hostile.md 31)", () => {
 });
 
 describe("kill -9 between a commit and its answer (spec/idempotency#stored-responses)", () => {
-  it("a retry with the same idempotency key has one effect, and gets the stored response", async () => {
+  it("a retry with the same idempotency key has one effect, and receives the stored response", async () => {
     const { settings, ...application } = await newDeployment();
     const replies = new Map<string, unknown>();
     const unanswered = new Set<string>();
@@ -308,7 +308,7 @@ describe("two processes on one database", () => {
     }
     let isEnding = false;
     const clients = [server, other, server, other, server, other].map(async ({ port }) => {
-      while (!isEnding && (await increment(port))); // until its server is killed, or the test ends
+      while (!isEnding && (await increment(port))); // until its server is killed, or the test is over
     });
     await waitUntil(() => answered.size >= 150, "the increments");
     await other.end("SIGKILL");
@@ -323,7 +323,7 @@ describe("two processes on one database", () => {
   });
 });
 
-/** All check-ins of the user: id to comment. */
+/** Returns all check-ins of the user: id to comment. */
 async function readAll(port: number, token: string): Promise<Map<string, string>> {
   const all = new Map<string, string>();
   let query = "pageSize=1000";

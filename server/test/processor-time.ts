@@ -1,6 +1,6 @@
 /**
- * Starts to measure the processor time of this process, in milliseconds: other programs on the machine do not affect
- * it, so that a test can have a time limit.
+ * Measures the processor time of this process, in milliseconds, so that a test can have a time limit regardless of
+ * other programs on the machine.
  */
 export function processorTime(): () => number {
   const begun = process.cpuUsage();

@@ -25,7 +25,7 @@ describe("published files", () => {
   }
 
   for (const file of documents) {
-    it(`${file} takes at most 2,700 bytes for each operation`, () => {
+    it(`${file} takes at most 2,700 bytes per operation`, () => {
       const text = readFileSync(path.join(root, file), "utf8");
       const operations = Object.values<object>(JSON.parse(text).paths).flatMap(Object.keys).length;
       const bytes = Math.ceil(Buffer.byteLength(text) / operations);

@@ -42,7 +42,7 @@ import { checkinRow, fileRow, insertCheckins, insertFiles, insertLocations, loca
 
 /**
  * How the engines execute the statements of searches. The plans are those for 10,000 check-ins, with statistics on
- * PostgreSQL and without any on SQLite, as in production.
+ * PostgreSQL and without on SQLite, as in production.
  */
 
 let test: TestApp;
@@ -159,7 +159,7 @@ interface Answer {
   readonly result: QueryResult<unknown>;
 }
 
-/** Answers to the statements that gather rows to sort them, which are the same for every page and every order. */
+/** Responses to the statements that gather rows for sorting, which are the same for every page and every order. */
 const gathered = new Map<string, Promise<Answer>>();
 
 /** Runs statements, and records the plan of each. */
@@ -195,7 +195,7 @@ interface Explained {
   readonly parameters: readonly unknown[];
 }
 
-/** The plans of the first page of a search, and of distant pages in both directions. */
+/** Returns the plans of the first page of a search, and of distant pages in both directions. */
 async function explainPages<Row extends { readonly id: string }>(
   what: string,
   search: Search<Row>,
@@ -358,7 +358,7 @@ describe("the statements of a search walk an index in the order of the listing",
     });
   }
 
-  it("a prefix bounds the range of keys, on distant pages too", async () => {
+  it("a prefix bounds the range of keys, also on distant pages", async () => {
     for (const sortOrder of ["key", "-key"] as const) {
       for (const bag of bags()) {
         const given = { keyPrefix: "1 key", sortOrder };
@@ -372,7 +372,7 @@ describe("the statements of a search walk an index in the order of the listing",
     }
   });
 
-  it("a filter on the sort column bounds the walk, on distant pages too", async () => {
+  it("a filter on the sort column bounds the walk, also on distant pages", async () => {
     const [start, end] = [101, 9_000];
     for (const [sortOrder, name] of [
       ["created", "created"],
@@ -397,7 +397,7 @@ describe("the statements of a search walk an index in the order of the listing",
     }
   });
 
-  it("a crowd in a range of cells is read on from the row before, and not from the beginning of the range", async () => {
+  it("a crowd in a range of cells is read from the previous row, not from the beginning of the range", async () => {
     const search = ownedSearch(checkinKind, test.application.appid, me.id, {});
     for (const scope of search.scopes) {
       const explained: Omit<Explained, "what">[] = [];
@@ -415,7 +415,7 @@ describe("the statements of a search walk an index in the order of the listing",
     }
   });
 
-  it("a crowd is found in the index of cells alone, and its rows by their keys", async () => {
+  it("a crowd is found only in the index of cells, and its rows by key", async () => {
     const search = ownedSearch(checkinKind, test.application.appid, me.id, {});
     for (const scope of search.scopes) {
       const explained: Omit<Explained, "what">[] = [];
@@ -531,14 +531,14 @@ describe("the listings of operators walk an index", () => {
         for (const filter of [{}, { disabled: false }, { email: "email 1" }, { userNamePrefix: "name 1" }]) {
           const given = { ...filter, sortOrder };
           const explained = await explainPages(JSON.stringify(given), operatedUserSearch(appid, given));
-          // Filtering on equal values may leave fewer rows than a walk would visit.
+          // A filter on equal values may select fewer rows than a walk would visit.
           assertWalked(explained, "email" in filter && name !== "created");
         }
       }
     }
     for (const sortOrder of ["created", "-created"] as const) {
       const what = `devices ${sortOrder}`;
-      // Platform and tag have no index: writes of devices are frequent, and these filters of operators are rare.
+      // Platform and tag have no index, because devices are written often and operators rarely filter by these.
       for (const filter of [{}, { keyId: "k1" }]) {
         const given = { ...filter, sortOrder };
         assertWalked(await explainPages(what + JSON.stringify(given), operatedDeviceSearch(appid, given)));
@@ -587,7 +587,7 @@ describe("the listings of operators walk an index", () => {
   });
 
   // spec/operators#search-for-anything
-  it("a search for anything looks up every kind by an index, whatever it looks for", async () => {
+  it("a search for anything looks up every kind by an index, for any text", async () => {
     const { ids } = test.app;
     const kinds = ["User", "Device", "Checkin", "Location", "Video", "ApplicationKey", "CrashReport"] as const;
     const texts = ["name 7", "Élodie K", "email 1", "0123456789abcdef", ...kinds.map((kind) => ids.newId(kind))];
@@ -598,7 +598,7 @@ describe("the listings of operators walk an index", () => {
       await findInDeployment(text, queries);
       assert.ok(explained.length >= 6, text);
       for (const { plan } of explained) {
-        // PostgreSQL reads tables of few rows as a whole.
+        // PostgreSQL reads small tables completely.
         const isScan = hasCostPlanner
           ? /Seq Scan on (users|checkins|files|locations|crash_)/
           : /SCAN (?!range_)|TEMP B-TREE/;
@@ -628,7 +628,7 @@ describe("the listings of operators walk an index", () => {
       const explained: Omit<Explained, "what">[] = [];
       await findImpact(appid, subject, 90_000_000 + groupsTotal - 100, explaining(explained)); // the last hundred
       const [active = { plan: "" }, ...others] = explained;
-      // PostgreSQL may sort the few rows, and reads tables of some thousand rows as a whole to count them.
+      // PostgreSQL may sort the few rows, and scans tables of some thousand rows to count them.
       assert.match(active.plan, hasCostPlanner ? /devices_(all|of_key)_seen/ : index);
       for (const { plan } of hasCostPlanner ? [] : [active, ...others]) {
         assert.doesNotMatch(plan, /TEMP B-TREE|SCAN (device|token|users)/, plan);
@@ -724,7 +724,7 @@ describe("the listings of operators walk an index", () => {
       const last = page.rows.at(-1);
       assert.ok(last !== undefined);
       await listCrashGroups(appid, search, { at: "after", key: page.keyOf(last) }, 10, explaining(explained));
-      // All groups are open here, so the planner of PostgreSQL may as well walk the index of all states.
+      // All groups are open here, so the planner of PostgreSQL may walk the index of all states.
       const index = new RegExp(hasCostPlanner ? "crash_groups_" : `crash_groups_state_${indexes[name]}`);
       assertIndexed(explained, index);
     }
@@ -735,7 +735,7 @@ describe("the listings of operators walk an index", () => {
     for (const { plan } of hasCostPlanner ? [] : filtered) assert.doesNotMatch(plan, /SCAN/);
     const explained: Omit<Explained, "what">[] = [];
     await listCrashDays(appid, ["1"], { from: 0, to: 14 }, explaining(explained));
-    // The table is empty, so PostgreSQL may read it as a whole.
+    // The table is empty, so PostgreSQL may scan it.
     for (const { plan } of hasCostPlanner ? [] : explained) assert.doesNotMatch(plan, /SCAN/);
   });
 
@@ -863,7 +863,7 @@ describe("the events of each day of metric keys", () => {
 });
 
 describe("the metadata of one key", () => {
-  it("is looked up by an index of the whole key", async () => {
+  it("is looked up by an index of the complete key", async () => {
     const explained: Omit<Explained, "what">[] = [];
     for (const bag of bags()) {
       await findItem(bag.applicationId, bag, "1 key 1", explaining(explained));
@@ -890,7 +890,7 @@ describe("the metadata of one key", () => {
 });
 
 describe("maintenance", () => {
-  it("finds the users with pending work by an index of those users only", async () => {
+  it("finds the users with pending work by a partial index of those users", async () => {
     const explained: Omit<Explained, "what">[] = [];
     assert.equal((await listUnfinishedUsers(10, explaining(explained))).length, 0);
     assert.equal(explained.length, 1);

@@ -62,7 +62,7 @@ function register(region: TestRegion, { appid, appkey }: Pick<Inhabited, "appid"
   return region.call("POST /devices", { body: { appid, appkey, platform: "test" } });
 }
 
-/** A user token of a client that starts at this region. */
+/** Signs in a client that starts at this region. @returns its user token */
 async function signIn(region: TestRegion, application: Inhabited): Promise<string> {
   const device = await register(region, application);
   assert.equal(device.status, 201, device.text);
@@ -113,7 +113,7 @@ const withoutApplication = new Set([
   ...["operators", "operator_sessions", "server_processes", "deployment_facts"],
 ]);
 
-/** Rows and bytes of an application. */
+/** Lists the rows and bytes of an application. */
 async function leftIn(region: TestRegion, appid: string): Promise<string[]> {
   const snapshot = await openSnapshot(region.settings["DATABASE_URL"] ?? "");
   const left: string[] = [];
@@ -128,7 +128,7 @@ async function leftIn(region: TestRegion, appid: string): Promise<string[]> {
 
 // spec/regions#moving-what-clients-see, spec/regions#moving-what-is-copied
 describe("a move", () => {
-  it("copies everything except tokens, and leaves only the name of the new region in the old one", async () => {
+  it("copies everything except tokens, after which the old region stores only the name of the new one", async () => {
     const application = await createInhabited(main);
     const { appid } = application;
     await main.printed("apps", "secret", "set", appid);
@@ -178,7 +178,7 @@ describe("a move", () => {
     assert.equal(imported.code, 0, imported.stderr);
   });
 
-  it("keeps every answered write of clients that write during the move", async () => {
+  it("preserves every answered write of clients that write during the move", async () => {
     const application = await createInhabited(main);
     const token = await signIn(main, application);
     const answered: string[] = [];
@@ -216,7 +216,7 @@ describe("a move", () => {
 });
 
 describe("an interrupted move", () => {
-  it("leaves the application in its region if it is not committed, and the next move succeeds", async () => {
+  it("does not remove the application from its region unless it is committed, and the next move succeeds", async () => {
     const application = await createInhabited(eu);
     const { appid } = application;
     const token = await signIn(eu, application);

@@ -10,7 +10,7 @@ import { killRunningServers, type RunningServer } from "./running-server.ts";
 import { dataPart, formHeaders, formOf } from "./uploads.ts";
 
 /**
- * Two real deployments with databases of their own, and an unreachable third one
+ * Two real deployments with separate databases, and an unreachable third one
  * (spec/regions#registration-in-another-region).
  */
 
@@ -27,7 +27,7 @@ before(async () => {
   const made = await createRegions(["main", "eu", "us"]);
   ({ main, eu, us } = made.regions);
   remove = made.remove;
-  // It does not have the shared secret of the others.
+  // It does not have the secret that the others share.
   const keys = JSON.parse(await main.printed("regions", "key", "--region", "eu", "--json"));
   [runningMain, runningEu] = await Promise.all([main.start(), eu.start(keys)]);
   application = await createIn("eu");
@@ -100,7 +100,7 @@ describe("an application of a remote region", () => {
     assert.equal((await main.call("POST /devices", { body: form, headers })).status, 201);
   });
 
-  it("gets the errors of its own region; unknown and local applications get the usual errors", async () => {
+  it("answers with the errors of its own region; unknown and local applications answer with the usual errors", async () => {
     for (const region of [main, eu]) {
       const wrong = await register(region, { ...application, appkey: "rk_wrong" });
       assertError(wrong, 401, "AuthAppCredentialsInvalid", 261, wrongKey);

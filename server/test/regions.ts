@@ -21,7 +21,7 @@ import {
 type Settings = Readonly<Record<string, string>>;
 
 /**
- * The fault of calls with this name: a call is not sent, is cut off, or loses its response, with the connection or
+ * The fault of calls with this name: a call is not sent, is interrupted, or loses its response, with the connection or
  * silently.
  */
 export interface Fault {
@@ -30,7 +30,7 @@ export interface Fault {
 }
 
 export interface BrokenCalls {
-  /** Whether it has happened. */
+  /** Whether the fault has occurred. */
   isHit(): boolean;
   /** Removes the fault. */
   mend(): void;
@@ -39,7 +39,7 @@ export interface BrokenCalls {
 /** A region: a deployment with its own database and its own secret. */
 export interface TestRegion {
   readonly name: string;
-  /** The address that clients use. A proxy listens there and simulates the network. */
+  /** The address that clients use: a proxy that simulates the network. */
   readonly root: string;
   readonly settings: Settings;
   readonly folder: string;
@@ -49,9 +49,9 @@ export interface TestRegion {
   breakCalls(fault: Fault): BrokenCalls;
   /** Starts a command of `rollcall` there. */
   begin(...args: string[]): ChildProcess;
-  /** Runs a command to its end. */
+  /** Runs a command until it exits. */
   run(...args: string[]): ReturnType<typeof runProgram>;
-  /** The output of a command that must succeed. */
+  /** Runs a command that must succeed. @returns its output */
   printed(...args: string[]): Promise<string>;
 }
 
@@ -125,7 +125,8 @@ export async function createRegions<Name extends string>(
 }
 
 /**
- * Forwards calls to a running region, except for the injected faults. Keeps the address of a region that does not run.
+ * Forwards calls to a running region, except for the injected faults. Reserves the address of a region that is not
+ * running.
  */
 export async function startProxy() {
   let port: number | undefined;
@@ -166,7 +167,7 @@ export async function startProxy() {
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
-    root: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, // listens on TCP
+    root: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, // a TCP listener has an address object
     sendTo(target: number): void {
       port = target;
     },

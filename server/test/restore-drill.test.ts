@@ -52,7 +52,7 @@ interface Written {
   readonly deleted: Set<string>;
 }
 
-/** Users who write, upload and delete continuously until they are stopped, and record the responses. */
+/** Starts users who write, upload and delete continuously until they are stopped, and record the responses. */
 async function startWriters(port: number, application: object) {
   const written: Written = { checkins: new Map(), blobs: new Map(), deleted: new Set() };
   let isStopped = false;
@@ -105,7 +105,7 @@ interface Listed {
   readonly contentHash?: string;
 }
 
-/** All objects of a user, page after page. */
+/** Lists all objects of a user, page by page. */
 async function list(port: number, path: string, token: string): Promise<Listed[]> {
   const found: Listed[] = [];
   for (let query: string | undefined = "pageSize=1000"; query !== undefined; ) {
@@ -128,7 +128,7 @@ async function contentHash(port: number, id: string, token: string): Promise<str
     .digest("hex");
 }
 
-/** Several programs are started one after the other, beside a server under load. */
+/** Several programs are started in sequence while a server is under load. */
 const drillMsMax = 600_000;
 
 // spec/deployment#consistent-backups
@@ -144,10 +144,10 @@ describe("a restore drill", { timeout: drillMsMax }, () => {
 
     const file = join(folder, "backup.tar");
     const before = copyOf(written);
-    await rollcall(settings, "backup", file, "--fast"); // or it hardly runs beside other tests
+    await rollcall(settings, "backup", file, "--fast"); // otherwise it hardly progresses while other tests run
     await until(written.checkins.size + 10);
     await stop();
-    await server.end("SIGKILL"); // the machine is lost
+    await server.end("SIGKILL"); // simulates the loss of the machine
     const stopped = copyOf(written);
     assert.ok(stopped.checkins.size > before.checkins.size);
 

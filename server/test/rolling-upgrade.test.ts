@@ -16,7 +16,7 @@ import { copyTestDatabase, type TestDatabase } from "./databases.ts";
 import { send } from "./harness.ts";
 import { killRunningServers, runProgram, startProgram } from "./running-server.ts";
 
-/** Processes of this version, beside and after a version with more migrations. */
+/** Processes of this version, together with and after a version with more migrations. */
 
 /** Changes that a migration of the next version may make: see `Migration`. */
 const nextVersion: Migration = {
@@ -82,7 +82,7 @@ async function useAll(port: number): Promise<void> {
 
 // spec/deployment#rolling-upgrades
 describe("a rolling upgrade", () => {
-  it("an older process keeps serving during and after a newer one's migration; one that starts later serves too, and logs a warning", async () => {
+  it("an older process serves during and after a newer one's migration; one that starts later serves, too, and logs a warning", async () => {
     const old = await startProgram(settings);
     await useAll(old.port);
     let isOver = false;

@@ -117,7 +117,7 @@ export interface CheckinsPage {
   readonly previousToken?: string;
 }
 
-/** A page of a search that must succeed. */
+/** Reads a page of a search that must succeed. */
 export async function readCheckins(
   test: TestApp,
   query: Readonly<Record<string, string | number>>,
@@ -133,7 +133,7 @@ export function idsOf({ pageResults }: CheckinsPage): string[] {
   return pageResults.map(({ id }) => id);
 }
 
-/** All pages from this one on, in one direction. */
+/** Reads all pages from this one on, in one direction. */
 export async function walkCheckins(
   test: TestApp,
   first: CheckinsPage,

@@ -32,7 +32,7 @@ export const programEnvironment = {
 
 const running = new Set<ChildProcess>();
 
-/** Stops the processes that a failed test has left. */
+/** Kills the processes that a failed test did not stop. */
 export function killRunningServers(): void {
   for (const child of running) child.kill("SIGKILL");
 }
@@ -103,8 +103,8 @@ export function workersOf({ pid }: RunningServer): number[] {
 }
 
 /**
- * Runs a program to its end, in this folder, with these settings as its whole environment. The programs `src/main.ts`
- * and `src/cli/cli.ts` run from the bundle, as `rollcall` does.
+ * Runs a program until it exits, in this folder, with only these settings as its environment. The programs
+ * `src/main.ts` and `src/cli/cli.ts` run from the bundle, as `rollcall` does.
  */
 export async function runProgram(
   program: string,

@@ -9,9 +9,9 @@ export interface S3Server {
   /** The value of FILES_URL, without a prefix. */
   readonly url: string;
   readonly keys: { readonly awsAccessKeyId: string; readonly awsSecretAccessKey: string };
-  /** Keys of all objects with this prefix, a thousand at most. */
+  /** Lists the keys of all objects with this prefix, a thousand at most. */
   listKeys(prefix: string): Promise<string[]>;
-  /** Ids of multipart uploads that are neither complete nor aborted. */
+  /** Lists the ids of multipart uploads that are neither complete nor aborted. */
   listUploads(): string[];
   close(): Promise<void>;
 }
@@ -31,8 +31,7 @@ export async function startS3Server(directory: string): Promise<S3Server> {
     directory,
     configureBuckets: [{ name: bucket }],
   });
-  // Adds the missing parts of s3rver: the check of signatures, two operations, and page tokens that work with OpenSSL
-  // 3.
+  // Adds what s3rver lacks: the check of signatures, two operations, and page tokens that work with OpenSSL 3.
   server.middleware.unshift(async (context, next) => {
     if ("X-Amz-Signature" in context.query && !isSigned(context)) {
       answer(context, 403, "<Error><Code>SignatureDoesNotMatch</Code></Error>");
@@ -57,7 +56,7 @@ export async function startS3Server(directory: string): Promise<S3Server> {
   };
 }
 
-/** s3rver answers once it has received all bytes; they may not be in their file yet, nor may the file exist. */
+/** Waits for the files: s3rver answers once it has received all bytes, which may not be in their file yet. */
 function finishWrites(store: S3rver["store"], directory: string): void {
   const putObject = store.putObject.bind(store);
   const putPart = store.putPart.bind(store);

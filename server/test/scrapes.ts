@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Answer, send } from "./harness.ts";
 
-/** The series of a scrape, by their names with labels, as they are written. */
+/** The series of a scrape, by name with labels. */
 export type Scrape = ReadonlyMap<string, number>;
 
 /** Scrapes a port and parses the metrics as Prometheus does: an invalid line fails the test. */

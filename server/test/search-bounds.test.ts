@@ -50,7 +50,7 @@ function statementsRun(): number {
 /** More statements than a search of this many rows needs to read each of them once or twice, hundreds at a time. */
 const statementsMax = (3 * rowsExaminedMax) / 250;
 
-/** All pages from a first one on. Asserts that each call stays within the limit. */
+/** Reads all pages from a first one on. Asserts that each call stays within the limit. */
 async function walk(
   query: Record<string, string | number>,
   direction: "nextToken" | "previousToken" = "nextToken",
@@ -68,7 +68,7 @@ async function walk(
   }
 }
 
-/** The ids that a search must find, by a scan of all rows. */
+/** Returns the ids that a search must find, by a scan of all rows. */
 function expected(isIn: (row: CheckinRow) => boolean, keyOf: (row: CheckinRow) => number): string[] {
   return rows
     .filter(isIn)
@@ -120,7 +120,7 @@ describe("a search that would examine more rows than one call may", () => {
     }
   });
 
-  it("pages through a crowd that is far away, in both directions", async () => {
+  it("pages through a distant crowd, in both directions", async () => {
     const center = destination(vienna, 250, 300_000);
     for (const [sortOrder, sign] of [
       ["distance", 1],
@@ -144,7 +144,7 @@ describe("a search that would examine more rows than one call may", () => {
     }
   });
 
-  it("ends with an empty page when nothing is found", async () => {
+  it("returns an empty last page when nothing is found", async () => {
     const pages = await walk({ tag: "t0", description: "d1", sortOrder: "-lastModified", pageSize: 10 });
     assert.ok(pages.length > 1);
     assert.deepEqual(pages.flatMap(idsOf), []);
@@ -188,8 +188,8 @@ describe("a search whose client has disconnected: hostile.md 38", () => {
 });
 
 describe("the rows that a search examines count against the limit of its caller: hostile.md 28, 37", () => {
-  it("a large search counts as several calls, in a batch too; a small page counts as one", async () => {
-    // The burst of ten seconds: sixty calls, or two searches through everything.
+  it("a large search counts as several calls, also in a batch; a small page counts as one", async () => {
+    // The burst of ten seconds: sixty calls, or two searches through all rows.
     const settings = { DATABASE_URL: test.config.databaseUrl, RATE_LIMIT_CALLER_PER_SECOND: "6" };
     const limited = await startTestApp(settings);
     try {

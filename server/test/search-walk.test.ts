@@ -74,7 +74,7 @@ function middleOf(range: LocationRange) {
   return range.shape === "circle" ? range.center : { lat: 0, lng: -92.5 };
 }
 
-/** One reader, two other users, their rows, and which of those exist throughout. */
+/** A reader, two other users, their rows, and which rows exist throughout. */
 class World {
   readonly application: NewApplication;
   readonly users: readonly TestUser[];
@@ -115,7 +115,7 @@ class World {
     for (const id of gone) this.stayed.delete(id);
   }
 
-  /** The ids that the reader must find now, by a scan of all rows. */
+  /** Returns the ids that the reader must find now, by a scan of all rows. */
   expected(given: Given): string[] {
     const [reader] = this.users;
     const range = rangeOf(given);
@@ -163,7 +163,7 @@ const changes = fc.array(
   { minLength: 1, maxLength: 6 },
 );
 
-/** Walks a search to its end and back to its start, with a change between each page and the next. */
+/** Walks a search to the last page and back to the first, with a change between pages. */
 async function walkBothWays(
   world: World,
   given: Given,
@@ -175,7 +175,7 @@ async function walkBothWays(
   let page = await readCheckins(test, queryOf(given), reader);
   const found = world.expected(given).slice(0, given.pageSize);
   assert.deepEqual(idsOf(page), found.slice(0, page.pageResults.length));
-  // A search that has examined its maximum of rows answers with the rows found until then, and continues from there.
+  // A search that has examined its maximum of rows answers with the rows found so far, and continues from there.
   if (page.pageResults.length < found.length) assert.ok(page.nextToken !== undefined);
   for (const direction of ["nextToken", "previousToken"] as const) {
     world.stayed = new Set(world.rows.map(({ id }) => id));
@@ -193,7 +193,7 @@ async function walkBothWays(
     const stayed = seen.filter((id) => world.stayed.has(id));
     const beyond = new Set(seen);
     const expected = world.expected(given).filter((id) => world.stayed.has(id));
-    // The way back begins at the last page of the way there, regardless of rows that came after it since.
+    // The way back starts at the last page, regardless of rows that were added after it.
     const last = expected.findLastIndex((id) => beyond.has(id));
     assert.deepEqual(stayed, direction === "nextToken" ? expected : expected.slice(0, last + 1), direction);
   }

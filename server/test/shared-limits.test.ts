@@ -7,7 +7,7 @@ import { createTestApplication, createTestDeployment, signUpAt, type TestDeploym
 import { send } from "./harness.ts";
 import { killRunningServers, type RunningServer, startProgram } from "./running-server.ts";
 
-/** Four processes on one database, which a caller uses at the same time. */
+/** Four processes on one database that a caller uses concurrently. */
 
 const burst = 200;
 
@@ -43,7 +43,7 @@ describe("limits of four processes", {
     await deployment.remove();
   });
 
-  /** Makes calls at all processes at once, several at a time at each, and counts the responses with each status. */
+  /** Makes concurrent calls at all processes, several at each, and counts the responses by status. */
   async function callEverywhere(count: number, call: (server: RunningServer) => ReturnType<typeof send>) {
     const counts = new Map<number, number>();
     const clients = servers.flatMap((server) => Array.from({ length: 5 }, () => server));
@@ -58,7 +58,7 @@ describe("limits of four processes", {
     return counts;
   }
 
-  it("a device that calls all of them is admitted as often as one process would admit it", async () => {
+  it("admit a device that calls all of them as often as one process would", async () => {
     const [server] = servers;
     assert.ok(server);
     const { deviceToken: token } = await signUpAt(server.port, application);
@@ -82,7 +82,7 @@ describe("limits of four processes", {
     });
   }
 
-  it("check ten guesses for a name from one address in all", async () => {
+  it("check ten guesses for a name from one address in total", async () => {
     const startedAt = performance.now();
     const counts = await guessEverywhere(40, "one address", () => "10.0.0.1");
     const seconds = (performance.now() - startedAt) / 1_000;
@@ -92,7 +92,7 @@ describe("limits of four processes", {
     assert.ok(checked >= 10 && checked <= 10 + afterWaiting, `${checked} in ${seconds} s`);
   });
 
-  it("guesses for a name from many addresses are checked at the rate of one process", async () => {
+  it("check guesses for a name from many addresses at the rate of one process", async () => {
     const startedAt = performance.now();
     const counts = await guessEverywhere(140, "many addresses", (n) => `10.${n}.0.1`);
     const seconds = (performance.now() - startedAt) / 1_000;

@@ -15,7 +15,7 @@ interface Example {
   readonly response: unknown;
 }
 
-/** The examples of a page: an `http` block and the `json` block that follows it. */
+/** Returns the examples of a page: an `http` block and the `json` block that follows it. */
 function readExamples(page: string): Example[] {
   const text = readFileSync(join(folder, page), "utf8");
   const blocks = [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language, block = ""]) => ({
@@ -58,7 +58,7 @@ describe("docs/spec: examples", () => {
   });
   after(() => test.close());
 
-  /** Of a crash that the examples of a page have reported. */
+  /** Finds the fingerprint of a crash that the examples of a page have reported. */
   async function findFingerprint(): Promise<string> {
     const path = `/_/api/applications/${test.application.appid}/crashes`;
     const { body } = await test.call(`GET ${path}`, { token: operator.token });

@@ -123,7 +123,7 @@ describe("a Unix socket of PostgreSQL", () => {
 });
 
 describe("a start whose port is in use", () => {
-  it("leaves an empty database empty", {
+  it("does not change an empty database", {
     skip: isEmbedded && "needs PostgreSQL",
   }, async (t) => {
     const empty = await createTestDeployment({ isMigrated: false });

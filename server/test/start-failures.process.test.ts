@@ -20,7 +20,7 @@ after(() => {
 async function takenPort() {
   const blocker = createServer().listen(0, "127.0.0.1");
   await once(blocker, "listening");
-  const { port } = blocker.address() as AddressInfo; // listens on TCP
+  const { port } = blocker.address() as AddressInfo; // a TCP listener has an address object
   return { port, free: () => blocker.close() };
 }
 
@@ -43,12 +43,12 @@ describe("a start that cannot reach its database names DATABASE_URL, the target 
     );
   });
 
-  it("when the server does not answer", async () => {
+  it("when the server does not respond", async () => {
     const silent = createServer(() => {})
       .listen(0, "127.0.0.1")
       .unref();
     await once(silent, "listening");
-    const { port } = silent.address() as AddressInfo; // listens on TCP
+    const { port } = silent.address() as AddressInfo; // a TCP listener has an address object
     const said = await failureOf({ DATABASE_URL: `postgres://user:pa55word@127.0.0.1:${port}/x` });
     silent.close();
     assert.match(said, new RegExp(`^DATABASE_URL: no answer from 127\\.0\\.0\\.1:${port} \\(CONN`));

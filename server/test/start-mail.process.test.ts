@@ -17,7 +17,7 @@ async function startWith(smtpUrl = "") {
   return startProgram({ ...settings, SMTP_URL: smtpUrl });
 }
 
-/** The warning of a start; it is logged after `listening`, and the server serves. */
+/** Returns the warning of a start; it is logged after `listening`, and the server serves. */
 async function warningOf(smtpUrl: string): Promise<string> {
   const server = await startWith(smtpUrl);
   const warning = /"problem":"([^"]*)","msg":"mails cannot be sent for now"/;

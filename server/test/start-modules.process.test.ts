@@ -8,8 +8,8 @@ import { programEnvironment } from "./running-server.ts";
 
 const program = fileURLToPath(import.meta.resolve("../src/app/serve.ts"));
 
-describe("what a start loads", () => {
-  it("undici and TLS, which a server without outgoing calls never uses, are not loaded", async () => {
+describe("the modules that a start loads", () => {
+  it("exclude undici and TLS, which a server without outgoing calls never uses", async () => {
     const script = `await import(${JSON.stringify(program)}); console.log(process.moduleLoadList.join("\\n"));`;
     const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script], {
       env: programEnvironment,

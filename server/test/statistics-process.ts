@@ -2,7 +2,7 @@ import { ApiError } from "../src/lib/errors.ts";
 import { createStatistics, type Statistics } from "../src/statistics/statistics.ts";
 import type { TestApp } from "./harness.ts";
 
-/** Statistics as of another process of a deployment, with a database that can be made unavailable. */
+/** Creates the statistics of another process of a deployment, with a database that can be made unavailable. */
 export function createOtherStatistics({ app }: TestApp): {
   readonly statistics: Statistics;
   goAway(away: boolean): void;

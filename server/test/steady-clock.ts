@@ -2,7 +2,7 @@ const measured = performance.now.bind(performance);
 let aheadMs = 0;
 performance.now = () => measured() + aheadMs;
 
-/** Moves `performance.now()` forward in this process, for code that waits by it; timers do not notice. */
+/** Advances `performance.now()` in this process, for code that measures waiting with it; timers are unaffected. */
 export function passSteadyTime(ms: number): void {
   aheadMs += ms;
 }

@@ -9,7 +9,7 @@ import { findFreePort } from "../../scripts/free-port.ts";
 import { createTestDeployment, type TestDeployment } from "./deployments.ts";
 import { killRunningServers, outputOf, spawnProgram } from "./running-server.ts";
 
-/** The server gets a signal while it starts. */
+/** The server receives a signal while it starts. */
 
 let deployment: TestDeployment;
 before(async () => {
@@ -48,7 +48,7 @@ describe("SIGTERM while the server starts", () => {
       while (!(await isListening(port))) assert.equal(child.exitCode, null);
       child.kill("SIGTERM");
       assert.deepEqual(await exited, [0, null]);
-      // The port is taken before anything else: the server may or may not serve by now.
+      // The port is bound before anything else, so the server may or may not serve at this point.
       if (/"msg":"listening"/.test(output())) assert.match(output(), /"msg":"stopped"/);
     }
   });
@@ -72,7 +72,7 @@ describe("SIGTERM while the server starts", () => {
     const { child, exited, output } = start({ PORT: "0", ...certificate }, asFirst);
     const inner = () => Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim());
     while (inner() === 0 || !catchesHangUp(inner())) await setTimeout(1);
-    // Only one: while the process exits, a further one could end it with that signal.
+    // Only one, because a second one could kill the process while it exits.
     process.kill(inner(), "SIGTERM");
     assert.deepEqual(await exited, [0, null]);
     assert.doesNotMatch(output(), /listening/);
@@ -80,7 +80,7 @@ describe("SIGTERM while the server starts", () => {
 });
 
 describe("SIGHUP while the server starts", { skip: process.platform !== "linux" && "looks into /proc" }, () => {
-  it("does not end a server with a certificate, which is read as usual", async () => {
+  it("does not stop a server with a certificate, which is read as usual", async () => {
     const port = await findFreePort();
     const dataDir = join(deployment.folder, "new");
     const { child, exited } = start({ PORT: `${port}`, DATA_DIR: dataDir, DATABASE_URL: "", ...certificate });
@@ -93,14 +93,14 @@ describe("SIGHUP while the server starts", { skip: process.platform !== "linux" 
   });
 });
 
-/** Before that, the signal ends the process. */
+/** Before that, the signal kills the process. */
 function catchesHangUp(pid: number | undefined): boolean {
   const [, caught = ""] = /^SigCgt:\s*(\w+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return /[13579bdf]$/.test(caught); // the first signal is the lowest bit
 }
 
-describe("the end of the program that started the server", () => {
-  it("shuts the server down cleanly if npm or npx has started it, which pass on no signal", async () => {
+describe("the exit of the program that started the server", () => {
+  it("shuts the server down cleanly if npm or npx has started it, because they forward no signal", async () => {
     const { child, exited, output } = start({ npm_command: "run-script" }, ["sh", "-c", '"$@" & wait', "sh"]);
     while (!/"msg":"listening"/.test(output())) {
       assert.equal(child.exitCode, null, output());

@@ -3,11 +3,11 @@ import { openDatabase } from "../src/db/open.ts";
 import { createTestDatabase, type TestDatabase } from "./databases.ts";
 
 /**
- * Migrates one database that the tests copy theirs from, because the migrations take longer than many a test file.
+ * Migrates one database as a template for the tests, because the migrations take longer than many a test file.
  *
  * @param folder for an embedded database
  * @param server the URL of a PostgreSQL server; undefined for SQLite
- * @returns the database whose URL tests take as TEST_DATABASE_TEMPLATE
+ * @returns the database whose URL tests read from TEST_DATABASE_TEMPLATE
  */
 export async function createTemplate(folder: string, server: string | undefined): Promise<TestDatabase> {
   const template = await createTestDatabase(folder, server);

@@ -1,7 +1,9 @@
 import { runCli } from "../src/cli/run.ts";
 import { loadConfig } from "../src/config/config.ts";
 
-/** `rollcall` with its output treated as a terminal. A process of its own, because archives lower its priority. */
+/**
+ * Runs `rollcall` with its output treated as a terminal, in a separate process, because archives lower its priority.
+ */
 const asTerminal = (stream: NodeJS.WriteStream) => ({
   isTTY: true,
   columns: 120,

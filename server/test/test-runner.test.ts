@@ -19,7 +19,7 @@ const tests = files.filter((file) => file.endsWith(".test.ts"));
 describe("the test files that npm test runs on PostgreSQL", () => {
   const ofBothEngines = tests.filter((file) => !needsOneEngine(root, file));
 
-  it("include those of every source with locks, conflicts or SQL of one engine", () => {
+  it("include the files of every source with locks, conflicts or SQL of one engine", () => {
     const sources = files.filter((file) => /^server\/src\/.*\.ts$/.test(file) && !file.endsWith(".test.ts"));
     assert.ok(sources.length > 0);
     const missing = findMissingAreas(sources.map((file) => ({ path: file, text: readText(file) })));
@@ -92,7 +92,7 @@ describe("the record of durations", () => {
     assert.deepEqual(longestFirst(files, "PostgreSQL", durations), onPostgres);
   });
 
-  it("tells files that mostly wait", () => {
+  it("identifies files that mostly wait", () => {
     const files = ["short.test.ts", "long.test.ts", "new.test.ts", "waiting.test.ts"];
     assert.deepEqual(
       files.filter((file) => mostlyWaits(file, durations)),
@@ -100,7 +100,7 @@ describe("the record of durations", () => {
     );
   });
 
-  it("takes the costs of a run, and forgets files that no longer exist", () => {
+  it("records the costs of a run, and drops files that no longer exist", () => {
     const costs = [{ file: "short.test.ts", processorMs: 3_400, totalMs: 5_600 }];
     assert.deepEqual(
       updateDurations(durations, "SQLite", costs, (file) => file !== "long.test.ts"),

@@ -28,7 +28,7 @@ async function registerAt({ url, appid, appkey }: { url: string; appid: string; 
   return (await send(portOf(url), "POST", "/devices", { body: { appid, appkey, platform: "test" } })).status;
 }
 
-/** `rollcall serve --throwaway` with an IPC channel, and its temporary folders below that of this test. */
+/** Runs `rollcall serve --throwaway` with an IPC channel and its temporary folders below that of this test. */
 function serveThrowaway(...args: string[]) {
   const child = spawn(process.execPath, [rollcall, "serve", "--throwaway", ...args], {
     cwd: noEnvFile,
@@ -77,7 +77,7 @@ describe("rollcall serve --throwaway", () => {
     assert.ok(!existsSync(dataDir));
   });
 
-  it("refuses settings that lead to data which are kept, and other addresses, with exit code 2", async () => {
+  it("refuses settings that lead to persistent data, and other addresses, with exit code 2", async () => {
     const wrong: [string, string][] = [
       ["DATA_DIR", folder],
       ["DATABASE_URL", "postgres://127.0.0.1:1/x"],
@@ -103,14 +103,14 @@ describe("rollcall serve --throwaway", () => {
     assert.equal(code, 2);
   });
 
-  it("listens on a free port of this machine, whatever PORT says", () => {
+  it("listens on a free port of this machine, regardless of PORT", () => {
     const { host, port } = throwawayConfig({ PORT: "80", HOST: "127.0.0.1" }, {});
     assert.deepEqual([host, port], ["127.0.0.1", 0]);
   });
 });
 
 describe("startThrowaway", () => {
-  it("applies settings, survives a kill with its data and its URL, reports its log, and deletes its data at the end", async () => {
+  it("applies settings, survives a kill with its data and its URL, reports its log, and deletes its data when it closes", async () => {
     const lines: string[] = [];
     const limits = { operations: { "POST /devices": { perSecond: 1, burst: 2 } } };
     const server = await startThrowaway({
@@ -136,7 +136,7 @@ describe("startThrowaway", () => {
     assert.ok(!existsSync(server.dataDir));
   });
 
-  it("rejects with what the server says, and leaves no folder behind", async () => {
+  it("rejects with the message of the server, and deletes its folder", async () => {
     const env = { TMPDIR: mkdtempSync(join(folder, "own-")) };
     await assert.rejects(startThrowaway({ env: { ...env, LOG_LEVEL: "loud" } }), /LOG_LEVEL must/);
     await assert.rejects(startThrowaway({ env, settings: { limits: 7 } }), /limits must/);

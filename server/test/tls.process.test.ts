@@ -42,7 +42,7 @@ function install(name: "a" | "b"): void {
   }
 }
 
-/** Waits until the program has printed this. */
+/** Waits until the program has printed a match. */
 async function read(pattern: RegExp): Promise<RegExpExecArray> {
   const deadline = Date.now() + 20_000;
   for (;;) {

@@ -7,7 +7,7 @@ import { type Answer, keepAlive, startTestApp, type TestApp, type TestUser } fro
 import { createOwnedObject } from "./owned-seeds.ts";
 import { dataPart, png, postForm } from "./uploads.ts";
 
-/** The additions of the parameter readers to a schema. */
+/** The keywords that the parameter readers add to a schema. */
 export interface Keywords {
   readonly "x-wire"?: string;
   readonly "x-kind"?: IdKind;
@@ -16,13 +16,13 @@ export interface Keywords {
   readonly enum?: readonly string[];
 }
 
-/** A server, and calls of all of its operations that succeed except for what a test changes. */
+/** A server, and valid calls of all its operations, which a test changes. */
 export interface ValidCalls {
   readonly test: TestApp;
   readonly user: TestUser;
-  /** The path of a route with its parameters filled in; `given` ones unchanged. */
+  /** Returns the path of a route with its parameters filled in, using `given` values unchanged. */
   pathOf(route: Route, given?: Readonly<Record<string, string>>): string;
-  /** A JSON body with valid parameters, except for this one. */
+  /** Returns a JSON body with valid parameters, except for this one. */
   bodyWith(route: Route, name: string, json: string): string;
   /** Makes a call with a token that the route accepts. */
   call(route: Route, path: string, body?: string): Promise<Answer>;
@@ -45,13 +45,13 @@ export async function startValidCalls(): Promise<ValidCalls> {
   const place = { name: "Place", location: "1,2" };
   const locations = `POST /_/api/applications/${operatedId}/locations`;
   const publicLocationId: string = (await test.call(locations, { token: operatorToken, body: place })).body.result.id;
-  /** The ids of objects by the names of their path parameters. */
+  /** The ids of objects by path parameter. */
   const objects: Record<string, string> = {};
   for (const kind of ownedIdKinds) {
     objects[`${kind.toLowerCase()}Id`] = (await createOwnedObject(test, user.token, kind)).id;
   }
 
-  /** A valid value for the parameter. */
+  /** Returns a valid value for the parameter. */
   function valid(name: string, schema: Schema): unknown {
     const { "x-wire": wire, "x-kinds": kinds = [], "x-kind": kind = kinds[0], enum: words = [] } = schema as Keywords;
     const { appid, appkey } = test.application;
@@ -99,7 +99,7 @@ export async function startValidCalls(): Promise<ValidCalls> {
     return known[name] ?? (kind === undefined ? byWire[`${wire}`] : test.app.ids.newId(kind));
   }
 
-  /** The path of a route with its parameters filled in; `given` ones unchanged. */
+  /** Returns the path of a route with its parameters filled in, using `given` values unchanged. */
   function pathOf(route: Route, given: Readonly<Record<string, string>> = {}): string {
     // Operators cannot use "me".
     const ofOperators = { appid: operatedId, userId: operatedUserId, locationId: publicLocationId };
@@ -110,7 +110,7 @@ export async function startValidCalls(): Promise<ValidCalls> {
     });
   }
 
-  /** A JSON body with valid parameters, except for this one. */
+  /** Returns a JSON body with valid parameters, except for this one. */
   function bodyWith(route: Route, name: string, json: string): string {
     // Later calls need the password, so it must not change.
     const isChange = (other: string) => route.operation === "changeUser" && /password/i.test(other);

@@ -11,12 +11,12 @@ import { findComparedApplications } from "./compared-applications.ts";
 import { newDevicesByDefault, startTestApp } from "./harness.ts";
 import { startOtlpCollector } from "./otlp-collector.ts";
 
-/** Thousands of calls, one after the other, on a busy machine. */
+/** Enough for thousands of sequential calls on a busy machine. */
 const suiteMsMax = 600_000;
 
 describe("the conformance suite", { timeout: suiteMsMax }, () => {
   let results: Awaited<ReturnType<typeof verify>>;
-  /** The statements that it caused. */
+  /** The statements that the suite caused. */
   const statements = new Set<string>();
   before(
     async () => {

@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
-/** A delivery as a receiver gets it. */
+/** A delivery as the receiver gets it. */
 export interface Received {
   readonly headers: IncomingHttpHeaders;
   readonly id: string;
@@ -15,7 +15,7 @@ export interface Received {
 /** Answers a delivery with a status or with a function. */
 export type Answering = (received: Received, response: ServerResponse) => number | undefined | Promise<number>;
 
-/** A server of an operator that receives webhooks. */
+/** An operator's server that receives webhooks. */
 export interface WebhookReceiver {
   readonly url: string;
   readonly received: Received[];

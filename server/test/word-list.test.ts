@@ -44,7 +44,7 @@ describe("the word list", () => {
     );
   });
 
-  it("finds phrases in test titles, also in those on a line of their own", () => {
+  it("finds phrases in test titles, including titles on a separate line", () => {
     assert.deepEqual(
       findIn(
         "verify/a.ts",
@@ -65,7 +65,7 @@ describe("the word list", () => {
     );
   });
 
-  it("leaves code, parts of words and phrases across code alone", () => {
+  it("ignores code, parts of words and phrases across code", () => {
     assert.deepEqual(
       findIn(
         "server/src/a.ts",

@@ -36,7 +36,7 @@ describe("metrics of several WORKERS", { skip: process.platform !== "linux" && "
     }
   });
 
-  test("do not decrease when a worker dies, before its replacement starts and after", async () => {
+  test("do not decrease when a worker dies, before and after its replacement starts", async () => {
     const deployment = await createTestDeployment();
     try {
       const server = await startProgram({ ...deployment.settings, WORKERS: "2", METRICS_TOKEN: token });

@@ -50,7 +50,7 @@ async function callAll(server: RunningServer, method: string, path: string, opti
   return answers;
 }
 
-/** The workers that have answered calls, by the log. */
+/** Returns the workers that have answered calls, from the log. */
 function answeredBy(server: RunningServer): number[] {
   const lines = server.output().matchAll(/"worker":(\d+),"request_id"/g);
   return [...new Set([...lines].map(([, worker]) => Number(worker)))].sort();
@@ -77,7 +77,7 @@ describe("WORKERS", { skip: process.platform !== "linux" && "looks into /proc" }
     assert.equal(server.output().match(/"msg":"stopped"/g)?.length, 2);
   });
 
-  it("a killed worker is replaced while the other one keeps serving", async () => {
+  it("a killed worker is replaced while the other one serves", async () => {
     const server = await startWorkers();
     const [victim = 0, other] = workersOf(server);
     process.kill(victim, "SIGKILL");
@@ -96,10 +96,10 @@ describe("WORKERS", { skip: process.platform !== "linux" && "looks into /proc" }
     await waitUntil(() => workers.every((pid) => !isRunning(pid)));
   });
 
-  it("a worker that cannot start ends the server with the reason", async () => {
+  it("a worker that cannot start stops the server with the reason", async () => {
     const blocker = createServer().listen(0, "127.0.0.1");
     await once(blocker, "listening");
-    const { port } = blocker.address() as AddressInfo; // listens on TCP
+    const { port } = blocker.address() as AddressInfo; // a TCP listener has an address object
     const taken = await runProgram("src/main.ts", [], { ...settings, PORT: `${port}` });
     blocker.close();
     assert.equal(taken.code, 1);
@@ -143,7 +143,7 @@ describe("SIGTERM under load", () => {
   }
 });
 
-/** The status and the fate of the connection, or why there is no response. */
+/** Returns the status and whether the connection closed, or why there is no response. */
 function ping(port: number, agent: Agent): Promise<string> {
   return new Promise((resolve) => {
     const request = get({ port, path: "/service/ping", agent }, (response) => {

@@ -4,7 +4,7 @@ import { type Entry, fromBuffer, type ZipFile } from "yauzl";
 
 const openZip = promisify<Buffer, object, ZipFile>(fromBuffer);
 
-/** All entries of an archive, read completely; in the order of the archive. */
+/** Reads all entries of an archive, in its order. */
 export async function readZip(bytes: Buffer): Promise<ReadonlyMap<string, Buffer>> {
   const zip = await openZip(bytes, { lazyEntries: true, validateEntrySizes: true });
   const entries = new Map<string, Buffer>();
