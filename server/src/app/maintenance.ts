@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { keepLogSettings } from "../applications/applications.log-settings.ts";
 import {
   deleteApplicationRows,
@@ -21,9 +20,9 @@ import { eraseTestDevice } from "../devices/devices.erasure.ts";
 import { settleUploads } from "../files/files.resumable.finish.ts";
 import { deleteExpiredReplies } from "../idempotency/idempotency.store.ts";
 import { deleteEndedUsage } from "../idempotency/idempotency.usage.ts";
+import { startJob } from "../jobs/job.ts";
 import { releaseLease, takeLease } from "../jobs/leases.ts";
 import { finishErasure, listUnfinishedErasures } from "../jobs/metadata-erasure.ts";
-import { runInCall } from "../lib/current-call.ts";
 import { deleteExpiredCounters } from "../limits/counters.ts";
 import { deleteExpiredMailLimits } from "../mail/mail-limits.ts";
 import { deleteOldMetrics } from "../metrics/engine/retention.ts";
@@ -60,16 +59,14 @@ const objectsPerRound = 1_000;
  */
 export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Promise<void> } {
   const { database, clock, log, tokenUses } = app;
-  const stopping = new AbortController();
   const lease = { name: "maintenance", holder: randomUUID() };
   const clockGuard = createClockGuard(app);
-  let running = Promise.resolve();
 
   function acquireLease(now: number, endsAt: number): Promise<boolean> {
     return database.write(({ queries }) => takeLease(lease, now, endsAt, queries));
   }
 
-  async function runRound(startedAt: number): Promise<void> {
+  async function runRound(startedAt: number, stopping: AbortSignal): Promise<void> {
     const lost = new AbortController();
     const renewal = setInterval(() => {
       // A failed renewal is ignored, because the lease stays valid until the next one.
@@ -81,12 +78,12 @@ export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Prom
     let nextAt = startedAt + intervalMs - toleranceMs;
     try {
       if (!(await clockGuard.mayDelete(startedAt))) return;
-      const signal = AbortSignal.any([stopping.signal, lost.signal]);
-      await runInCall({ work: "maintenance" }, () => maintain(app, signal));
+      const signal = AbortSignal.any([stopping, lost.signal]);
+      await maintain(app, signal);
       app.maintenance.finishedAt = Date.now();
       await clockGuard.finished(clock.now());
     } catch (err) {
-      if (stopping.signal.aborted)
+      if (stopping.aborted)
         nextAt = clock.now(); // another process continues immediately
       else log.warn({ err }, "maintenance failed, and continues in a minute");
     } finally {
@@ -96,29 +93,14 @@ export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Prom
     log.debug({ ms: clock.now() - startedAt }, "maintenance");
   }
 
-  async function run(): Promise<void> {
-    if (stopping.signal.aborted) return;
-    try {
-      const now = clock.now();
-      if (await acquireLease(now, now + leaseMs)) await runRound(now);
-      else await tokenUses.save(); // because each process buffers its own token uses
-    } catch (err) {
-      if (!stopping.signal.aborted) log.warn({ err }, "maintenance could not start, and is retried in a minute");
-    }
+  async function run(stopping: AbortSignal): Promise<void> {
+    const now = clock.now();
+    if (await acquireLease(now, now + leaseMs)) await runRound(now, stopping);
+    else await tokenUses.save(); // because each process buffers its own token uses
   }
-  const timer = setInterval(() => {
-    running = running.then(run);
-  }, everyMs);
-  timer.unref();
-
-  return {
-    /** Resolves after the current step, or after `stepMsMax`. */
-    async stop() {
-      clearInterval(timer);
-      stopping.abort();
-      await Promise.race([running, sleep(stepMsMax, undefined, { ref: false })]);
-    },
-  };
+  const failure = "maintenance could not start, and is retried in a minute";
+  const job = startJob({ name: "maintenance", everyMs, failure, run }, log);
+  return { stop: () => job.stop(stepMsMax) };
 }
 
 /** Runs a step of an application, or of the deployment if the id is empty. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../config/log.ts";
 import type { Database } from "../db/database.ts";
 import { findFact, putFact } from "../db/deployment-facts.ts";
+import { startJob } from "../jobs/job.ts";
 import type { OwnSecrets } from "../lib/secret-ring.ts";
 import { listReports, saveReport } from "./deployment.processes.store.ts";
 import { deploymentLock } from "./joining.ts";
@@ -84,7 +85,6 @@ export function startHeartbeat(services: {
 }): { stop(): Promise<void> } {
   const { ownReports, database } = services;
   const rotation = createSecretRotation(services);
-  let running: Promise<void> | undefined;
 
   async function beat(hasEnded = false): Promise<void> {
     try {
@@ -101,20 +101,13 @@ export function startHeartbeat(services: {
     }
   }
 
-  function beatUnlessRunning(): void {
-    running ??= beat().finally(() => {
-      running = undefined;
-    });
-  }
-
   ownReports.start();
-  beatUnlessRunning();
-  const timer = setInterval(beatUnlessRunning, everyMs).unref();
+  const failure = "a report of this process was not saved";
+  const job = startJob({ name: "reports", everyMs, isImmediate: true, failure, run: () => beat() }, services.log);
   return {
     async stop() {
-      clearInterval(timer);
       ownReports.close();
-      const last = Promise.resolve(running).then(() => beat(true));
+      const last = job.stop().then(() => beat(true));
       await Promise.race([last, sleep(lastMsMax, undefined, { ref: false })]);
     },
   };

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Log } from "../config/log.ts";
 import type { Database } from "../db/database.ts";
+import { startJob } from "../jobs/job.ts";
 import { releaseLease, takeLease } from "../jobs/leases.ts";
 import type { Clock } from "../lib/clock.ts";
-import { runInCall } from "../lib/current-call.ts";
 import type { EventLog } from "./event-log.ts";
 
 const lookMs = 1_000;
@@ -31,8 +31,6 @@ export function startPlacing({
   let holdsLease = false;
   let triedAt = Number.NEGATIVE_INFINITY;
   let measuredAt = Number.NEGATIVE_INFINITY;
-  let isFailing = false;
-  let running: Promise<void> | undefined;
 
   async function look(): Promise<void> {
     const now = performance.now();
@@ -47,25 +45,12 @@ export function startPlacing({
     await eventLog.placeAbandoned({ measures });
   }
 
-  const timer = setInterval(() => {
-    running ??= runInCall({ work: "event positions" }, look)
-      .then(() => {
-        isFailing = false;
-      })
-      .catch((err) => {
-        if (!isFailing) log.warn({ err }, "events without a position could not be found, which is retried");
-        isFailing = true;
-      })
-      .finally(() => {
-        running = undefined;
-      });
-  }, lookMs);
-  timer.unref();
+  const failure = "events without a position could not be found, which is retried";
+  const job = startJob({ name: "event positions", everyMs: lookMs, failure, run: look }, log);
 
   return {
     async stop() {
-      clearInterval(timer);
-      await running;
+      await job.stop();
       if (!holdsLease) return;
       await database.write(({ queries }) => releaseLease(lease, clock.now(), queries)).catch(() => {}); // the lease expires anyway
     },

@@ -4,6 +4,7 @@ import type { Log } from "../config/log.ts";
 import { parseSender } from "../config/mail-sender.ts";
 import type { Database } from "../db/database.ts";
 import type { Background } from "../jobs/background.ts";
+import { startJob } from "../jobs/job.ts";
 import { takeLease } from "../jobs/leases.ts";
 import type { Clock } from "../lib/clock.ts";
 import { LruMap } from "../lib/lru-map.ts";
@@ -259,22 +260,6 @@ export function startDelivery(
   { delivery, log }: { readonly delivery: Delivery; readonly log: Log },
   everyMs = lookEveryMs,
 ): { stop(): Promise<void> } {
-  let looking: Promise<void> | undefined;
-  const look = () => {
-    looking ??= delivery
-      .addDue()
-      .catch((err) => log.warn({ err }, "the search for due mails failed; it is tried again"))
-      .finally(() => {
-        looking = undefined;
-      });
-  };
-  look();
-  const timer = setInterval(look, everyMs);
-  timer.unref();
-  return {
-    async stop() {
-      clearInterval(timer);
-      await looking;
-    },
-  };
+  const failure = "the search for due mails failed; it is tried again";
+  return startJob({ name: "mails", everyMs, isImmediate: true, failure, run: delivery.addDue }, log);
 }

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { WebhookRow } from "../db/tables.ts";
 import type { EventLog } from "../event-log/event-log.ts";
 import type { LogFollower } from "../event-log/follower.ts";
+import { startJob } from "../jobs/job.ts";
 import { runInCall } from "../lib/current-call.ts";
 import { LruMap } from "../lib/lru-map.ts";
 import type { Outcome } from "./webhooks.attempt.ts";
@@ -115,6 +116,7 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
   const queue = createWebhookQueue(allBounds, stopping.signal);
   const noticed = new Set<string>();
   const timers = new Set<NodeJS.Timeout>();
+  const jobs: { stop(): Promise<void> }[] = [];
   // Work after an event must not run inside the transaction of the call that caused the event.
   const outside = new AsyncResource("WebhookRunner");
   /** The followed applications, each with a function that stops following. */
@@ -228,23 +230,6 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
     for (const applicationId of applications) follow(applicationId);
   }
 
-  function every(ms: number, work: () => Promise<unknown>): void {
-    let isRunning = false;
-    const timer = setInterval(() => {
-      if (isRunning || stopping.signal.aborted) return;
-      isRunning = true;
-      runInCall({ work: "webhooks" }, work)
-        .catch((err) => {
-          if (!stopping.signal.aborted) context?.services.log.warn({ err }, "webhooks could not be found");
-        })
-        .finally(() => {
-          isRunning = false;
-        });
-    }, ms);
-    timer.unref();
-    timers.add(timer);
-  }
-
   return {
     outcomes: queue.outcomes,
     get servingCount() {
@@ -275,6 +260,8 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
         watch: createWebhookWatch(services, () => later([0], watch)),
       };
       if (!isAutomatic) return;
+      const every = (everyMs: number, run: () => Promise<unknown>) =>
+        jobs.push(startJob({ name: "webhooks", everyMs, failure: "webhooks could not be found", run }, services.log));
       every(scanMs, async () => {
         const isLong = scans % scansPerLongScan === 0;
         scans += 1;
@@ -303,6 +290,7 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
     async stop(graceMs) {
       stopping.abort();
       for (const timer of timers) clearTimeout(timer);
+      for (const job of jobs) void job.stop();
       for (const end of followed.values()) end();
       followed.clear();
       await Promise.race([queue.idle(), sleep(graceMs, undefined, { ref: false })]);
