@@ -110,7 +110,7 @@ describe("Database.write", () => {
     assert.deepEqual(await find("many"), stored.sort());
   });
 
-  it("may start after waiting for another write", async () => {
+  it("starts after waiting for another write", async () => {
     const order: number[] = [];
     await Promise.all(
       [1, 2, 3].map((n) =>

@@ -40,8 +40,8 @@ export interface OutsideOptions {
 
 export interface WriteOptions {
   /**
-   * The application of work that adds rows (or replaces one by a single statement) and depends on no others that such
-   * work adds at the same time. It may share its transaction with other work of this kind, and then runs again if one of
+   * The application of work that adds rows (or replaces one by a single statement) and depends on no rows that such
+   * work adds concurrently. It may share its transaction with other work of this kind, and then runs again if one of
    * them fails.
    */
   readonly addsTo?: string;
@@ -57,8 +57,8 @@ export interface Database {
   /**
    * Runs the work in a transaction and resolves when it is on disk. Statements of the work must not wait for anything
    * but this transaction. If the work throws, the transaction is rolled back and the error is passed on; other
-   * transactions that share the fsync are not affected. The work is retryable: it runs again after a conflict or a broken
-   * connection, so it must have no side effects but its statements and those of `afterCommit`.
+   * transactions that share the fsync are not affected. The work is retryable: it runs again after a conflict or a
+   * broken connection, so it must have no side effects but its statements and those of `afterCommit`.
    *
    * @throws ApiError ServiceUnavailable if the database is unreachable, full or locked, and if the connection broke at
    * the commit, so that the outcome is unknown
@@ -87,8 +87,8 @@ export interface Database {
   outsideTransaction<T>(key: string, work: () => Promise<T>, options?: OutsideOptions): Promise<T>;
 
   /**
-   * Runs an effect after the outer transaction has committed, and not at all if it is rolled back; immediately if there
-   * is none.
+   * Runs an effect after the outer transaction has committed, and not at all if it is rolled back; immediately without
+   * an outer transaction.
    */
   afterCommit(effect: () => void): void;
 
@@ -111,14 +111,15 @@ export interface Database {
   foreignMark(): number | undefined;
 
   /**
-   * Sends a text to all processes that listen, as a hint: it may be lost. Does nothing on SQLite, which has `foreignMark`.
+   * Sends a string to all processes that listen, as a hint: it may be lost. Does nothing on SQLite, which has
+   * `foreignMark`.
    *
    * @throws ApiError ServiceUnavailable; errors of PostgreSQL
    */
   signal(text: string): Promise<void>;
 
   /**
-   * Receives the texts that processes send by `signal`, over a connection of its own, until the returned function is
+   * Receives the strings that processes send by `signal`, over a separate connection, until the returned function is
    * called. Undefined where no connection can listen: on SQLite, and behind a transaction-pooling proxy.
    */
   readonly listen?: (listener: SignalListener) => () => void;

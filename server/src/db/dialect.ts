@@ -3,7 +3,9 @@ import { ApiError } from "../lib/errors.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { liftBounds } from "./postgres/bounds.ts";
 
-/** All differences between the engines that code outside `db/` can see, named so that it never checks the engine. */
+/**
+ * All differences between the engines that are visible outside `db/`, named so that other code never checks the engine.
+ */
 export interface Dialect {
   /** Column types and table options for migrations. */
   readonly ddl: {
@@ -12,42 +14,45 @@ export interface Dialect {
     readonly integer: RawBuilder<unknown>;
     readonly real: RawBuilder<unknown>;
     readonly bytes: RawBuilder<unknown>;
-    /** An integer that the engine numbers by itself if it writes several rows at a time. */
+    /** An integer that the engine assigns if it has several writers at a time. */
     readonly serial: RawBuilder<unknown>;
-    /** Adds a column to a table; on PostgreSQL an operator may have added it in advance, with the indexes on it. */
+    /** Adds a column to a table; on PostgreSQL an operator may have added it in advance, with its indexes. */
     readonly addColumn: RawBuilder<unknown>;
     /** Stands after the closing parenthesis of `create table`. */
     readonly tableOptions: RawBuilder<unknown>;
     /** False if the engine runs one write transaction at a time. */
     readonly hasRowLocks: boolean;
   };
-  /** Ends a select whose rows must not change before the transaction ends. */
+  /** The last clause of a select whose rows must not change before the transaction commits. */
   readonly forShare: RawBuilder<unknown>;
-  /** Ends a select of rows that this transaction is going to change. */
+  /** The last clause of a select of rows that this transaction is going to change. */
   readonly forUpdate: RawBuilder<unknown>;
   /** False if the engine runs one write transaction at a time. */
   readonly hasRowLocks: boolean;
   /**
-   * Selects the ids of the transactions of others that have written and are still running; undefined if the engine runs
-   * one write transaction at a time.
+   * Selects the ids of other transactions that have written and are still running; undefined if the engine runs one
+   * write transaction at a time.
    */
   readonly runningWriters?: RawBuilder<{ readonly id: string }>;
-  /** Lets a `serial` column go on behind its highest value; undefined if the engine numbers by the rows that there are. */
+  /**
+   * Makes a `serial` column continue after its highest value; undefined if the engine derives the numbers from the
+   * rows.
+   */
   continueSerial?(table: string, column: string): RawBuilder<unknown>;
   /**
-   * Plans the further statements of the transaction for the rows that there are; undefined if the engine always does. A
-   * connection otherwise keeps plans that it made when the tables were empty.
+   * Plans the further statements of the transaction for the current rows; undefined if the engine always does.
+   * Otherwise a connection reuses plans that it made when the tables were empty.
    */
   readonly planAgain?: RawBuilder<unknown>;
-  /** Serializes transactions that pass the same text, from this statement until each ends. */
+  /** Serializes transactions that pass the same string, from this statement until each is over. */
   takeTurns(text: string): readonly RawBuilder<unknown>[];
-  /** True if a text may have several statements, which saves round trips. */
+  /** True if a string may contain several statements, which saves round trips. */
   readonly runsScripts: boolean;
   /** Waits until no other process migrates; must run first in the migrating transaction. */
   readonly lockMigrations: readonly RawBuilder<unknown>[];
   /** Reads the size of the database. */
   readonly databaseBytes: RawBuilder<{ readonly bytes: number }>;
-  /** Reads the clock of the database; undefined if it has none of its own. */
+  /** Reads the clock of the database; undefined if it has no separate clock. */
   readonly time?: RawBuilder<{ readonly at: number }>;
 }
 
@@ -91,8 +96,8 @@ export const postgresDialect: Dialect = {
   forUpdate: sql`for update`,
   hasRowLocks: true,
   planAgain: sql`set local plan_cache_mode = force_custom_plan`,
-  // Every transaction locks its virtual id, and its id from its first write on. The coordinator of Citus passes writes on
-  // without an id of its own, so all of its transactions may have written.
+  // Every transaction locks its virtual id, and its id from its first write on. The coordinator of Citus forwards
+  // writes without an id, so all of its transactions may have written.
   runningWriters: sql`
     select virtualtransaction as id from pg_locks
     where mode = 'ExclusiveLock' and granted and pid is distinct from pg_backend_pid()
@@ -104,7 +109,7 @@ export const postgresDialect: Dialect = {
   takeTurns: (text) => [sql`select pg_advisory_xact_lock(hashtextextended(${text}, 0))`],
   runsScripts: true,
   // A migration may take long, but must not block others while it waits for a lock itself. The number is arbitrary and
-  // used for nothing else.
+  // has no other use.
   lockMigrations: [
     sql.raw(unboundedStatement),
     sql`select pg_advisory_xact_lock(7265111081)`,
@@ -121,7 +126,7 @@ export function hasLateralJoins(queries: QueryExecutorProvider): boolean {
   return queries.getExecutor().adapter instanceof PostgresAdapter;
 }
 
-/** Translates an engine's "not now" errors into ServiceUnavailable; returns every other error unchanged. */
+/** Translates temporary errors of an engine into ServiceUnavailable; returns every other error unchanged. */
 export function translateDatabaseError(error: unknown): unknown {
   if (error instanceof ApiError || !isUnavailable(error)) return error;
   return new ApiError("ServiceUnavailable", undefined, { cause: error });
@@ -145,10 +150,7 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return code === "23503" || errcode === 787; // SQLite: SQLITE_CONSTRAINT_FOREIGNKEY
 }
 
-/**
- * True if a row could not be written because of one of its values: a wrong type, too long, or against a column
- * constraint.
- */
+/** True if the engine refused one of the values of a row: a wrong type, too long, or against a column constraint. */
 export function isRefusedValue(error: unknown): boolean {
   const { code, errcode } = fieldsOf(error);
   if (typeof errcode === "number") return sqliteRefusedValue.has(errcode & 0xff);
@@ -160,7 +162,7 @@ export function isNumberOverflow(error: unknown): boolean {
   return fieldsOf(error).code === "22003"; // the driver adds it
 }
 
-/** True if a transaction lost a conflict with another one and may succeed when it runs again. */
+/** True if a transaction lost a conflict with another one and may succeed in a retry. */
 export function isConflict(error: unknown): boolean {
   if (!(error instanceof ApiError) || error.condition !== "ServiceUnavailable") return false;
   const cause = rootOf(error);
@@ -168,15 +170,17 @@ export function isConflict(error: unknown): boolean {
 }
 
 /**
- * True if a transaction was rolled back and may succeed when it runs again: it lost a conflict, or its connection broke
- * before the commit was sent.
+ * True if a transaction was rolled back and may succeed in a retry: it lost a conflict, or its connection broke before
+ * the commit was sent.
  */
 export function isUndone(error: unknown): boolean {
   const cause = rootOf(error);
   return /^(40001|40P01)$/.test(codeOf(cause)) || isStalePlan(cause) || isLost(cause);
 }
 
-/** True if a connection broke, or the server accepts no statements at the moment, or no further connection (53300). */
+/**
+ * True if a connection broke, or the server does not accept statements at the moment or further connections (53300).
+ */
 export function isLost(error: unknown): boolean {
   return /^(08...|53300|57P0[123]|CONNECTION_CLOSED|ECONNRESET|EPIPE)$/.test(codeOf(rootOf(error)));
 }

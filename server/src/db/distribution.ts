@@ -5,7 +5,7 @@ import { deploymentTables, tablesInErasureOrder } from "./table-catalogue.ts";
 /** The placement of a table's rows in Citus: on every node, or with their application. */
 type Place = "every node" | "by application";
 
-/** All tables, those that others refer to first. Tables of the deployment are small and read in every transaction. */
+/** All tables, referenced tables first. Tables of the deployment are small and read in every transaction. */
 const places: ReadonlyMap<string, Place> = new Map([
   ...["schema_migrations", ...deploymentTables.toReversed()].map((table) => [table, "every node"] as const),
   ...["applications", ...tablesInErasureOrder.toReversed()].map((table) => [table, "by application"] as const),
@@ -18,9 +18,9 @@ export async function hasCitus({ dialect, reads }: Database): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** The tables that lie on the coordinator alone, in the order in which they can be distributed. */
+/** Lists the tables that lie on the coordinator only, in the order in which they can be distributed. */
 export async function listUndistributed(queries: Queries): Promise<string[]> {
-  // Citus may know a table ("n") that lies on the coordinator nevertheless: one that is not replicated ("t").
+  // Citus may list a table ("n") that lies on the coordinator nevertheless: one that is not replicated ("t").
   const { rows } = await sql<{ name: string }>`
     select relname as name from pg_class where relkind in ('r', 'p') and relnamespace = current_schema()::regnamespace
       and oid not in (select logicalrelid from pg_dist_partition where partmethod = 'h' or repmodel = 't')
@@ -30,8 +30,8 @@ export async function listUndistributed(queries: Queries): Promise<string[]> {
 }
 
 /**
- * Distributes the tables that are not distributed yet, each in a transaction of its own. Can be interrupted and repeated;
- * several processes may do it at once.
+ * Distributes the tables that are not distributed yet, each in a separate transaction. Can be interrupted and repeated,
+ * and several processes may do it concurrently.
  *
  * @returns the names of the tables that it distributed
  */

@@ -3,7 +3,7 @@ import type { Queries } from "./database.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Tables } from "./tables.ts";
 
-/** Locks a row until the transaction ends, for a read-modify-write. */
+/** Locks a row for the rest of the transaction, for a read-modify-write. */
 export async function lockRow(
   dialect: Dialect,
   table: keyof Tables,

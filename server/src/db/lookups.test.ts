@@ -59,7 +59,7 @@ const findNewest = prepareLookup<{ applicationId: string; least: number }, Pick<
   { isCommon: true },
 );
 
-/** Values of every type that a column of ours, or an expression of a lookup, has. */
+/** Values of all types that our columns, and the expressions of lookups, have. */
 const findTypes = prepareLookup<{ applicationId: string; name: string }, object>((queries, parameter) =>
   queries
     .selectFrom("applications")
@@ -98,7 +98,7 @@ const names = [
   "line\nbreak",
 ];
 
-describe("lookups", () => {
+describe("batched lookups", () => {
   before(() =>
     database.write(async ({ queries }) => {
       const rows = names.map((name, index) => ({
@@ -117,7 +117,7 @@ describe("lookups", () => {
     return database.statistics().statements.counts.reduce((sum, count) => sum + count, 0);
   }
 
-  it("get their own rows when they run at the same time, whatever their values are", async () => {
+  it("return the rows of each caller, for any values and concurrency", async () => {
     const keys = names.flatMap((_, index) => [keyOf(index), keyOf(index, index), keyOf(index, index + 1)]);
     const found = await Promise.all(keys.map((key) => find(database.reads, key)));
     for (const [position, rows] of found.entries()) {
@@ -135,7 +135,9 @@ describe("lookups", () => {
     }
   });
 
-  it("get the columns that a migration leaves", { skip: !isPostgres && "SQLite sends none together" }, async () => {
+  it("return the current columns after a migration", {
+    skip: !isPostgres && "SQLite sends none together",
+  }, async () => {
     const alter = (change: RawBuilder<unknown>) => sql`alter table applications ${change}`.execute(database.reads);
     const findTwice = () =>
       Promise.all([1, 2].map((index) => findWhole(database.reads, { applicationId: `app ${index}` })));
@@ -152,14 +154,16 @@ describe("lookups", () => {
     }
   });
 
-  it("get the same rows as alone", async () => {
+  it("return the same rows as single statements", async () => {
     const alone = await find(database.reads, keyOf(1));
     const [together] = await Promise.all([find(database.reads, keyOf(1)), find(database.reads, keyOf(1))]);
     assert.deepEqual({ ...together?.[0] }, { ...alone[0] });
     assert.deepEqual(Object.keys(together?.[0] ?? {}), Object.keys(alone[0] ?? {}));
   });
 
-  it("get values of every type as alone", { skip: !isPostgres && "the types of PostgreSQL" }, async () => {
+  it("return values of every type like single statements", {
+    skip: !isPostgres && "the types of PostgreSQL",
+  }, async () => {
     const alone = await Promise.all(names.map((_, index) => findTypes(database.reads, keyOf(index))));
     const together = await Promise.all([1, 1, 2].map((index) => findTypes(database.reads, keyOf(index))));
     assert.deepEqual(
@@ -175,7 +179,7 @@ describe("lookups", () => {
     assert.equal(statements() - earlier, 2);
   });
 
-  it("are sent once if they are by the application alone, however many they are", {
+  it("are sent once if the application is their only value, however many callers there are", {
     skip: !isPostgres && "SQLite has no round trips",
   }, async () => {
     const earlier = statements();
@@ -190,7 +194,7 @@ describe("lookups", () => {
     assert.equal(statements() - earlier, 3);
   });
 
-  it("are sent once if they are common and equal, and give each caller its own list", {
+  it("are sent once if they are common and equal, and give each caller a separate list", {
     skip: !isPostgres && "SQLite has no round trips",
   }, async () => {
     const earlier = statements();
@@ -207,7 +211,7 @@ describe("lookups", () => {
     assert.equal(found[3]?.length, 1);
   });
 
-  it("find nothing for null, also beside a text that reads like it", async () => {
+  it("find nothing for null, also together with a string that reads like it", async () => {
     const nothing = { ...keyOf(4), name: null as unknown as string }; // as a mistake in the code could
     const found = await Promise.all([nothing, keyOf(4)].map((key) => find(database.reads, key)));
     assert.deepEqual(
@@ -216,7 +220,7 @@ describe("lookups", () => {
     );
   });
 
-  it("find the application's id under any of its names, and run alone without one", async () => {
+  it("find the application's id under any of its names, and run as single statements without one", async () => {
     const indexes = [0, 1, 2, 1];
     const found = await Promise.all(
       indexes.map((index) => findNamed(database.reads, { "row.application_id": `app ${index}` })),
@@ -234,7 +238,7 @@ describe("lookups", () => {
     );
   });
 
-  it("fail alone when a value is undefined", {
+  it("reject only the lookup that has an undefined value", {
     skip: !isPostgres && "SQLite binds null",
   }, async () => {
     const missing = { "row.application_id": undefined as unknown as string }; // as a mistake in the code could
@@ -252,7 +256,7 @@ describe("lookups", () => {
     assert.equal((await find(database.reads, keyOf(1)))[0]?.name, names[1]);
   });
 
-  it("fail alone when one of them fails", { skip: !isPostgres && "SQLite divides by zero" }, async () => {
+  it("reject only the lookup that fails", { skip: !isPostgres && "SQLite divides by zero" }, async () => {
     const outcomes = await Promise.allSettled(
       [1, 0, 2].map((by) => divide(database.reads, { applicationId: "app 1", by })),
     );

@@ -8,11 +8,11 @@ import { commitBeforeBaseline, findOlderThanBaseline, migrations, withBaseline }
 import type { Migration } from "./migrations/migration.ts";
 
 export interface MigrateOptions {
-  /** The migrations of this version, in order; tests pass those of another version. */
+  /** The migrations of this version, in order; tests pass the migrations of another version. */
   readonly list?: readonly Migration[];
   /** Called with the migrations of a newer version that this one is compatible with. */
   onNewer?(names: readonly string[]): void;
-  /** Called with the names of the applied migrations, before any other is applied. Refuses by throwing. */
+  /** Called with the names of the applied migrations, before any other is applied; throws to refuse. */
   admit?(applied: readonly string[], queries: Queries): Promise<void>;
   /** Called before the first migration of an empty database. */
   onEmpty?(): void;
@@ -33,14 +33,15 @@ const lockAgainMs = 1_000;
 export const restoringName = "restoring";
 
 /**
- * Brings the schema up to date in one transaction and under a lock: of several processes that start at once, one
+ * Brings the schema up to date in one transaction and under a lock: of several processes that start together, one
  * migrates and the others wait. If another transaction holds a table for long (a backup), the migration gives up to let
- * others pass and tries again, up to a hundred times. On a distributed database, tables that it adds are distributed afterwards.
+ * others pass and tries again, up to a hundred times. On a distributed database, tables that it adds are distributed
+ * afterwards.
  *
  * @param seed runs in the same transaction if the database was empty
  * @returns the names of the applied migrations
- * @throws PlainFailure if a newer version has changed the schema incompatibly, the schema is older than the baseline, or an
- * earlier restore was not finished, unless this call belongs to a restore
+ * @throws PlainFailure if a newer version has changed the schema incompatibly, the schema is older than the baseline,
+ * or an earlier restore was not finished, unless this call belongs to a restore
  */
 export async function migrate(
   database: Database,

@@ -1,7 +1,7 @@
 import type { Database, DatabaseOptions } from "./database.ts";
 
 /**
- * Finds out why a server cannot use the database: a sentence for operators.
+ * Returns the reason why a server cannot use the database, as a sentence for operators.
  *
  * @throws the errors of a database that cannot be reached
  */

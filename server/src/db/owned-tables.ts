@@ -23,7 +23,7 @@ export const ownedTableNames: readonly KindTable[] = [...new Set(ownedIdKinds.ma
  */
 export function forOwnedTables<Value>(create: (table: KindTable) => Value): Record<KindTable, Value> {
   const properties = ownedTableNames.map((table) => [table, create(table)] as const);
-  return Object.fromEntries(properties) as Record<KindTable, Value>; // Object.fromEntries forgets the names
+  return Object.fromEntries(properties) as Record<KindTable, Value>; // Object.fromEntries loses the types of the names
 }
 
 /** The order of the objects of one user. */
@@ -41,7 +41,7 @@ export function attachedTables(objectId: string): readonly AttachedTable[] {
   return ["metadata", ...((isOwnedKind(kind) && entries[kind].attached) || [])];
 }
 
-/** Kinds that share a table have one order and one audience, so the first kind decides. */
+/** Kinds that share a table have the same order and audience, so the first kind decides. */
 function entryOf(table: OwnedTableName): OwnedEntry {
   const kind = ownedIdKinds.find((each) => ownedKinds[each].table === table);
   if (kind === undefined) throw new Error(`No kind has the table ${table}`);

@@ -53,7 +53,7 @@ describe("prepare", () => {
     }),
   );
 
-  it("substitutes each value wherever its name occurs, and leaves constants unchanged", async () => {
+  it("substitutes each value wherever its name occurs, and does not change constants", async () => {
     const [row] = await find(database.reads, { name: "x", least: 2 });
     assert.deepEqual({ ...row }, { application_id: "b", token_version: 3 });
     assert.equal((await find(database.reads, { name: "x", least: 0 })).length, 2);

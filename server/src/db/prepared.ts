@@ -12,14 +12,14 @@ class Placeholder {
 /** The values of a statement, by name. */
 export type Values = Readonly<Record<string, unknown>>;
 
-/** A compiled statement: the same object each time that it runs. */
+/** A compiled statement: the same object on every run. */
 export interface Statement {
   readonly sql: string;
 }
 
 /** A compiled statement that finds few rows by their keys. */
 export interface Lookup extends Statement {
-  /** Which value each of its placeholders stands for. */
+  /** The name of the value for each of its placeholders. */
   readonly names: readonly string[];
   /** The name of the application's id, by which a distributed database finds the one shard to ask. */
   readonly application: string;
@@ -34,11 +34,11 @@ export interface Addition {
   /** The statement after the row. */
   readonly tail: string;
   readonly columnCount: number;
-  /** The unique columns among those that the statement returns, and where their values are. */
+  /** The unique columns among the returned ones, with the positions of their values. */
   readonly keys: readonly { readonly column: string; readonly index: number }[];
 }
 
-/** What else is known of a statement, so that an engine may send several of a tick as one. */
+/** The kind of a statement: an engine may send several lookups or inserts of a tick as one statement. */
 type StatementKind =
   | { readonly kind: "any" }
   | { readonly kind: "lookup"; readonly isCommon: boolean }
@@ -108,7 +108,7 @@ function prepareAs<Parameters extends object, Row>(
     run<Row>(statements, "", queries, parameters, kind, (name) => build(queries, name as never));
 }
 
-/** Enough for every shape that a search can have; the bound only guards against unforeseen shapes. */
+/** Enough for every shape of a search; the bound only guards against unforeseen shapes. */
 const shapesMax = 5_000;
 
 type RunShape = <Row>(
@@ -154,7 +154,7 @@ async function run<Row>(
     statements.set(key, prepared);
   }
   const { compiled, lookup } = prepared;
-  const named = parameters as Values; // an object of any interface can be read by name
+  const named = parameters as Values; // the values of any interface are read by name
   const runner = runners.get(queries);
   const looked = lookup && runner?.lookUp?.(lookup, named);
   // `Row` is the type that the builder declares for the selected columns.
@@ -171,9 +171,9 @@ async function run<Row>(
 
 /** Runs prepared statements without Kysely's executor. */
 export interface PreparedRunner {
-  /** @returns undefined when the statement has to run like others */
+  /** @returns undefined when the statement must run like others */
   run?(statement: Statement, values: unknown[]): unknown[] | Promise<unknown[]> | undefined;
-  /** @returns undefined when this lookup has to run like other statements */
+  /** @returns undefined when this lookup must run like other statements */
   lookUp?(lookup: Lookup, values: Values): Promise<unknown[]> | undefined;
   add?(addition: Addition, values: readonly unknown[]): Promise<unknown[]>;
 }
@@ -190,11 +190,11 @@ function lookupOf({ sql, parameters }: CompiledQuery, isCommon: boolean): Lookup
   const names = parameters.flatMap((bound) => (bound instanceof Placeholder ? [bound.name] : []));
   const application = names.find((name) => /(^|\.)(applicationId|application_id)$/.test(name));
   if (names.length !== parameters.length || application === undefined) return undefined;
-  // Lookups by the application alone are all equal.
+  // Lookups whose only value is the application are all equal.
   return { sql, names, application, isCommon: isCommon || names.length === 1 };
 }
 
-/** `$1, $2`, after so many others. */
+/** `$1, $2`, with numbers that follow `after`. */
 export function placeholders(after: number, count: number): string {
   return Array.from({ length: count }, (_, index) => `$${after + index + 1}`).join(", ");
 }

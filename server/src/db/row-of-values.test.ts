@@ -11,12 +11,12 @@ describe("createRowCompiler", () => {
     assert.deepEqual(compile(["id"])(["a"]), { id: "a" });
   });
 
-  it("keeps the function while the columns stay the same", () => {
+  it("reuses the function while the columns stay the same", () => {
     const compile = createRowCompiler();
     assert.equal(compile(["id"]), compile(["id"]));
   });
 
-  it("leaves out the columns before the first one", () => {
+  it("skips the columns before the first one", () => {
     const compile = createRowCompiler(1);
     assert.deepEqual(compile(["position", "id"])([7, "a"]), { id: "a" });
   });

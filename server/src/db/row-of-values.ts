@@ -1,6 +1,6 @@
 import { compileObject } from "../lib/compile-object.ts";
 
-/** Makes the object of a row. */
+/** Creates the object of a row. */
 export type ToRow = (values: readonly unknown[]) => unknown;
 
 /**
@@ -12,7 +12,7 @@ export function compileRow(columns: readonly string[], from = 0): ToRow {
   return compileObject(columns.map((name, index) => ({ name, from: index + from })));
 }
 
-/** Keeps the compiled function of one statement until its columns change, as a migration may change them. */
+/** Caches the compiled function of one statement until its columns change, for example after a migration. */
 export function createRowCompiler(from = 0): (columns: readonly string[]) => ToRow {
   let compiledFor: readonly string[] = [];
   let toRow = compileRow(compiledFor);

@@ -1,7 +1,7 @@
 /** A stored row, the same on both engines. */
 export type StoredRow = Readonly<Record<string, string | number | Uint8Array | null>>;
 
-/** A consistent view of the database at one moment, on a connection of its own. */
+/** A consistent view of the database at one moment, on a separate connection. */
 export interface Snapshot {
   /** The applied migrations, in order. */
   readonly migrations: readonly string[];
@@ -14,6 +14,6 @@ export interface Snapshot {
    * application can be estimated on SQLite only.
    */
   estimateRows(table: string, having?: StoredRow): Promise<number | undefined>;
-  /** Ends the snapshot; call it soon, because the engine must keep all visible row versions until then. */
+  /** Closes the snapshot; call it soon, because the engine must retain all visible row versions until then. */
   close(): Promise<void>;
 }

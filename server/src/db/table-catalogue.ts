@@ -1,32 +1,33 @@
 import { forOwnedTables } from "./owned-tables.ts";
 import type { Tables } from "./tables.ts";
 
-/** The properties of a table besides its columns. */
+/** The properties of a table that are not columns. */
 interface TableEntry {
   /**
-   * Rows of the deployment are copied to every node of a distributed database, all others lie with their application. Rows
-   * of a user have a `user_id`, and are erased with the user; owned objects (`owned/`) and uploads are, too, each with what
-   * belongs to it (`users/users.erasure.ts`).
+   * Rows of the deployment are copied to every node of a distributed database; all others lie with their application.
+   * Rows of a user have a `user_id`, and are erased with the user; so are owned objects (`owned/`) and uploads, each
+   * with its dependent rows (`users/users.erasure.ts`).
    */
   readonly owner: "deployment" | "application" | "user";
   /**
-   * The primary key, at least one column. That of a row that lies with its application has `application_id` before these.
-   * The deployment's tables name theirs if rows expire.
+   * The primary key, at least one column, without the `application_id` that comes first in a row of an application. The
+   * deployment's tables have it here if rows expire.
    */
   readonly key?: readonly string[];
   /**
-   * A backup holds everything but what belongs to running processes. An archive of one application leaves out responses and
-   * mails, which are sealed under the secret of the deployment, unfinished uploads, which clients send again, and the log of events.
+   * A backup contains everything except the rows of running processes. An archive of one application omits responses
+   * and mails, which are sealed under the secret of the deployment, unfinished uploads, which clients send again, and
+   * the log of events.
    */
   readonly archive: "everywhere" | "backup" | "never";
-  /** Rows that are erased at once, where a row may be large. */
+  /** Rows erased per transaction, where a row may be large. */
   readonly rowsPerStep?: number;
 }
 
 /** Owned objects do not refer to each other's rows, so their order is free. */
 const ownedEntries = forOwnedTables(() => ({ owner: "application", key: ["id"], archive: "everywhere" }) as const);
 
-/** One entry for each table, in the order of erasure: a row is erased before those that it refers to. */
+/** One entry for each table, in the order of erasure: a row is erased before the rows to which it refers. */
 export const tableCatalogue = {
   webhook_deliveries: { owner: "application", key: ["webhook_id", "id"], archive: "never" },
   webhooks: { owner: "application", key: ["id"], archive: "everywhere" },
@@ -93,10 +94,10 @@ type TableOf<Owner extends TableEntry["owner"]> = {
   [Table in keyof Tables]: (typeof tableCatalogue)[Table]["owner"] extends Owner ? Table : never;
 }[keyof Tables];
 
-/** Tables with rows of applications, but `applications` itself. */
+/** Tables with rows of applications, except for `applications`. */
 export type ApplicationTable = Exclude<TableOf<"application" | "user">, "applications">;
 
-/** Tables of which the primary key is known. */
+/** Tables whose entry has the primary key. */
 export type KeyedTable = {
   [Table in keyof Tables]: (typeof tableCatalogue)[Table] extends { readonly key: readonly string[] } ? Table : never;
 }[keyof Tables];

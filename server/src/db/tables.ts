@@ -105,15 +105,15 @@ interface ApplicationsTable {
    * (`archives/imports.store.ts`).
    */
   importing_until: Generated<number | null>;
-  /** The region that the application is moving to, possibly this one; it is not served until the move ends. */
+  /** The region to which the application is moving, possibly this one; it is not served until the move is complete. */
   moving_to: Generated<string | null>;
-  /** JSON list of the settings whose URL was set by an editor (`tenancy/public-only.ts`); null if there are none. */
+  /** JSON list of the settings whose URL was set by an editor (`tenancy/public-only.ts`); null for none. */
   public_only: Generated<string | null>;
-  /** JSON object of the secrets in the settings, sealed (`tenancy/sealed-settings.ts`); null if there are none. */
+  /** JSON object of the secrets in the settings, sealed (`tenancy/sealed-settings.ts`); null for none. */
   sealed_settings: Generated<string | null>;
-  /** JSON object of the last change of each setting (`tenancy/settings-authors.ts`); null if none is known. */
+  /** JSON object of the last change of each setting (`tenancy/settings-authors.ts`); null if none is recorded. */
   settings_changes: Generated<string | null>;
-  /** Changes with everything that may end a token or change a policy (`auth/revocations.ts`). */
+  /** Changes with everything that may revoke a token or change a policy (`auth/revocations.ts`). */
   revision: Generated<string>;
   /** 1 once a user token has been renewed. */
   renews_tokens: Generated<number>;
@@ -181,7 +181,7 @@ interface CrashReportsTable {
   tag: string | null;
   lat: number | null;
   lng: number | null;
-  /** What the device had reported about itself before the crash. */
+  /** The state of the device before the crash, as last reported. */
   app_version: string | null;
   os_version: string | null;
   created_at: number;
@@ -322,7 +322,7 @@ interface UserTokensTable {
   last_used_at: number;
   /** Of the newest token. */
   expires_at: number;
-  /** How many times the token has been renewed: the row is that of all its successors, too. */
+  /** How many times the token has been renewed: the row also belongs to all its successors. */
   renewals: Generated<number>;
   /** When successors were first used (`auth/token-renewals.ts`); null if none has been. */
   first_uses: Generated<string | null>;
@@ -383,11 +383,11 @@ interface MailLimitsTable {
 
 /** A token bucket that processes share (`limits/shared-buckets.ts`); a bucket without a row is full. */
 interface LimitBucketsTable {
-  /** Empty in `deployment_limit_buckets`, for limits that apply before the application is known. */
+  /** Empty in `deployment_limit_buckets`, for limits that apply before the application is identified. */
   application_id: string;
-  /** What is limited, as a keyed digest. */
+  /** The limited subject, as a keyed digest. */
   key: string;
-  /** Tokens that were missing at `at`, including those that processes have borrowed. */
+  /** Tokens that were missing at `at`, including the ones that processes have borrowed. */
   missing: number;
   at: number;
   /** When the bucket is full again. */
@@ -398,12 +398,12 @@ interface LimitBucketsTable {
 interface GuessCountsTable {
   /** Empty in `deployment_guess_counts`, for names of operators. */
   application_id: string;
-  /** What is counted, as a keyed digest. */
+  /** The counted subject, as a keyed digest. */
   key: string;
   failures: number;
-  /** Attempts whose outcome is not known yet. */
+  /** Attempts without an outcome yet. */
   under_way: number;
-  /** When attempts under way count as failures, because their process is gone. */
+  /** When pending attempts count as failures, because their process is gone. */
   settled_by: number;
   /** No attempt is allowed before this time. */
   waits_until: number;
@@ -503,7 +503,7 @@ interface Permitted {
 interface Owned extends Permitted {
   application_id: string;
   id: string;
-  /** Null for a public object, which belongs to the application: every user reads it, and operators alone change it. */
+  /** Null for a public object, which belongs to the application: every user reads it, and only operators change it. */
   user_id: string | null;
   /** The user who set the location; null for the owner. */
   setter_id: string | null;
@@ -708,7 +708,7 @@ interface AuditLogTable {
 
 /** The entries of the audit log in one interval that have the same kind of actor, action and result. */
 interface AuditCountsTable {
-  /** Empty for the whole log. */
+  /** Empty for the counts of all applications. */
   application_id: string;
   /** The length of the interval in milliseconds. */
   span: number;
@@ -745,7 +745,7 @@ interface MetadataTable extends Nullable<Located> {
   /** The id of the only user who sees it; empty for shared metadata. */
   slot: string;
   key: string;
-  /** JSON; null if `number` holds the whole value. */
+  /** JSON; null if `number` holds the complete value. */
   value: string | null;
   /** The value as a double, for numbers only. */
   number: number | null;
@@ -796,7 +796,7 @@ interface EventsTable {
   /** The key of metadata, and its slot as in `metadata`. */
   key: string | null;
   slot: string | null;
-  /** The names of changed fields, separated by commas; those that only the owner sees end with `-`. */
+  /** The names of changed fields, separated by commas; a `-` at the end marks fields that only the owner sees. */
   changed: string;
   /** 1 if other users could read the object before and after the write. */
   was_shown: number;
@@ -845,7 +845,7 @@ interface OrphanedObjectsTable {
 /** The bytes stored or reserved; changed in the transactions that insert and delete files and unfinished uploads. */
 interface FileUsageTable {
   application_id: string;
-  /** Empty for the whole application. */
+  /** Empty for the application's total. */
   user_id: string;
   bytes: number;
   files: number;
@@ -858,7 +858,7 @@ interface ResumableUploadsTable {
   user_id: string;
   /** The Upload-Metadata of the first request, unchanged. */
   metadata: string;
-  /** The length of the whole file, which counts against the user's quota. */
+  /** The length of the complete file, which counts against the user's quota. */
   length: number;
   /** The number of bytes on disk, in segments. */
   received: number;
@@ -936,7 +936,7 @@ interface WebhooksTable {
   held_since: number | null;
   last_success_at: number | null;
   last_failure_at: number | null;
-  /** When a process sends the mail about its being disabled; null if there is none to send. */
+  /** When a process sends the mail about its being disabled; null for no mail. */
   mail_due_at: number | null;
   /** Tests by operators since `tests_since`. */
   tests: number;
@@ -948,7 +948,7 @@ interface WebhooksTable {
 export type WebhookFormat = "standard" | "cloudevents";
 export type WebhookState = "active" | "paused" | "failing" | "disabled";
 
-/** A delivery of an event to a webhook: one that waits for another attempt, or has ended. */
+/** A delivery of an event to a webhook: it waits for another attempt, or is finished. */
 interface WebhookDeliveriesTable {
   application_id: string;
   webhook_id: string;

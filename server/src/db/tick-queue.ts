@@ -8,7 +8,7 @@ export interface Waiting<Values> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Gathers statements that are requested in one tick of the event loop, and sends those of one kind together. */
+/** Collects the statements of one tick, and sends statements of the same kind together. */
 export function createTickQueue<Kind, Values>(
   send: (kind: Kind, waiting: readonly Waiting<Values>[]) => void,
 ): (kind: Kind, values: Values) => Promise<unknown[]> {

@@ -2,8 +2,8 @@ import { sql } from "kysely";
 import type { Migration } from "./migration.ts";
 
 /**
- * All users of an application by their names, for operators: `users_shown` has those that other users find. Written as
- * `db/users-by-name.ts` writes the keys.
+ * Indexes all users of an application by their names, for operators: `users_shown` has only the users that other users
+ * find. Written as `db/users-by-name.ts` writes the keys.
  */
 export const usersByName: Migration = {
   name: "0061-users-by-name",

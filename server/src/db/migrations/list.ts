@@ -5,14 +5,14 @@ import { checkinsOccurred } from "./0063-checkins-occurred.ts";
 import type { Migration } from "./migration.ts";
 
 /**
- * All migrations in order. Append only: a released migration is never changed. The numbers continue at 0060, behind those
- * that the baseline replaced.
+ * All migrations in order. Append only: a released migration is never changed. The numbers continue at 0060, after the
+ * migrations that the baseline replaced.
  */
 export const migrations: readonly Migration[] = [baseline, usersByName, deploymentFacts, checkinsOccurred];
 
 /**
- * The last of the migrations that the baseline replaced. A database that recorded it has the schema of the baseline. It keeps
- * its record, so that processes of the version before can serve beside this one.
+ * The last of the migrations that the baseline replaced. A database that recorded it has the schema of the baseline.
+ * Its record stays, so that processes of the previous version can serve beside this one.
  */
 const lastReplaced = "0059-operated-people";
 

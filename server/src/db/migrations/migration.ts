@@ -11,8 +11,8 @@ import type { Dialect } from "../dialect.ts";
 export interface Migration {
   readonly name: string;
   /**
-   * The migration breaks versions that do not know it, and keeps them from starting. Release it one version after the
-   * last one that it breaks: running processes do not notice it.
+   * The migration breaks older versions, and prevents them from starting. Release it one version after the last one
+   * that it breaks: running processes do not notice it.
    */
   readonly refusesOlder?: boolean;
   statements(ddl: Dialect["ddl"]): readonly RawBuilder<unknown>[];

@@ -25,12 +25,15 @@ export function searchIndexes(
   );
 }
 
-/** The sort key of a text, truncated because index entries have a bounded size. Written as `db/conditions.ts` writes it. */
+/**
+ * The sort key of a text column, truncated because index entries have a bounded size. Written as `db/conditions.ts`
+ * writes it.
+ */
 export function textKey(column: string): string {
   return `coalesce(substr(${column}, 1, 128), '')`;
 }
 
-/** The orders by these texts, with equal ones in the order of creation. */
+/** The orders by these text columns, ties in the order of creation. */
 export function textOrders(...columns: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(columns.map((column) => [column, `${textKey(column)}, created_at`]));
 }

@@ -4,7 +4,7 @@ import { reopenForEachTest } from "../../../test/databases.ts";
 import { isUniqueViolation } from "../dialect.ts";
 import { prepareInsert } from "../prepared.ts";
 
-/** Behaviour of PostgreSQL alone: rows that are added at the same time share statements. */
+/** Behaviour of PostgreSQL only: concurrent additions of rows share statements. */
 
 const skip = process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL";
 
@@ -16,7 +16,7 @@ interface Row {
   readonly deleted_at: number | null;
 }
 
-/** A statement of its own each time, with types of its columns that are not known yet. */
+/** Prepares a separate statement each time, whose column types are not cached yet. */
 const newInsert = () =>
   prepareInsert<Row, never>((queries, parameter) =>
     queries.insertInto("applications").values({
@@ -49,7 +49,7 @@ const insertOrRename = prepareInsert<Row, Pick<Row, "application_id" | "name" | 
   ["application_id"],
 );
 
-describe("rows that are added at the same time", { skip }, () => {
+describe("rows that are added concurrently", { skip }, () => {
   const opened = reopenForEachTest({ connectionsMax: 4, timeoutMs: 10_000 }); // no group has failed yet
 
   let count = 0;
@@ -81,7 +81,7 @@ describe("rows that are added at the same time", { skip }, () => {
     return opened.database.statistics().statements.counts.reduce((sum, each) => sum + each, 0);
   }
 
-  /** Three rows are one statement as arrays, and two as lists. */
+  /** Adds rows until three rows are one statement with arrays; two are sent as lists. */
   async function untilArrays(): Promise<void> {
     for (;;) {
       const earlier = statements();
@@ -100,7 +100,7 @@ describe("rows that are added at the same time", { skip }, () => {
     assert.deepEqual(await stored([...rows, ...others]), [...rows, ...others]);
   });
 
-  it("share statements of lists before the types of their columns are known", async () => {
+  it("share statements with lists before the types of their columns are cached", async () => {
     const insertUnknown = newInsert();
     const rows = Array.from({ length: 37 }, () => newRow());
     await untilArrays();
@@ -112,7 +112,7 @@ describe("rows that are added at the same time", { skip }, () => {
     assert.deepEqual(await stored(rows), rows);
   });
 
-  it("fail alone when one of them fails", async () => {
+  it("are all stored except for one that fails", async () => {
     const rows = Array.from({ length: 10 }, () => newRow());
     const [first] = rows;
     assert.ok(first);
@@ -126,7 +126,7 @@ describe("rows that are added at the same time", { skip }, () => {
     assert.deepEqual(await stored(rows), rows);
   });
 
-  it("return their own rows, also when several have one key", async () => {
+  it("are returned to their callers, even if several have one key", async () => {
     const rows = Array.from({ length: 40 }, (_, index) => newRow({ application_id: `shared ${index % 7}` }));
     const returned = await Promise.all(rows.map(addOrRename));
     for (const [index, row] of rows.entries()) {

@@ -5,14 +5,14 @@ import type { ArrayRows, LookupRunners } from "./lookups.ts";
 
 type Rows = readonly Waiting<readonly unknown[]>[];
 
-/** Only these numbers of rows are sent together as lists, so that each connection prepares few statements. */
+/** Lists have only these numbers of rows, so that each connection prepares few statements. */
 const sizes = [32, 16, 8, 4, 2, 1];
 
 /**
- * Sends equal additions that are requested in one tick of the event loop as one statement of several rows.
+ * Sends equal additions that are requested in one tick as one statement of several rows.
  *
- * @param takesArrays false for a distributed database: it sends a list of rows to the one shard that they belong to, and
- * would gather rows of arrays before
+ * @param takesArrays false for a distributed database: it sends a list of rows to their one shard, but would gather
+ * rows in arrays first
  */
 export function createAdditions(
   runBatched: LookupRunners["batched"],
@@ -68,7 +68,7 @@ export function createAdditions(
 
 const texts = new WeakMap<Addition, Map<number, string>>();
 
-/** The statement that adds so many rows. */
+/** The statement that adds this number of rows. */
 function textFor(addition: Addition, count: number): string {
   const known = texts.get(addition) ?? new Map<number, string>();
   texts.set(addition, known);
@@ -83,8 +83,8 @@ function textFor(addition: Addition, count: number): string {
 }
 
 /**
- * The statements that add any number of rows, which they take as one array for each column: that costs the driver and
- * the server less than a parameter for each value. Undefined for a column whose type may not be in an array.
+ * The statements that add any number of rows from one array per column: an array costs the driver and the server less
+ * than a parameter per value. Undefined for a column whose type has no array form here.
  */
 const arrayTexts = new WeakMap<Addition, string | undefined>();
 
@@ -95,7 +95,7 @@ const typeNames: ReadonlyMap<number, string> = new Map([
   [701, "double precision"],
 ]);
 
-/** @param types of the parameters of one row, perhaps followed by those of others */
+/** @param types of the parameters of one row, perhaps followed by the types of other rows */
 function textOfArrays({ head, tail, columnCount }: Addition, types: readonly number[]): string | undefined {
   const names = types.slice(0, columnCount).map((type) => typeNames.get(type));
   if (names.length < columnCount || names.includes(undefined) || !head.endsWith(valuesWord)) return undefined;

@@ -7,7 +7,7 @@ export interface PostgresAddress {
 /** @param url as `settings/database-url.ts` returns it; also with several hosts, which `URL` does not parse */
 export function addressOf(url: string): PostgresAddress {
   const [, name = "", query] = /^[^/]+:\/\/[^/?]*(?:\/([^?]*))?(?:\?(.*))?$/.exec(url) ?? [];
-  const database = decodeURIComponent(name); // which the driver does not do
+  const database = decodeURIComponent(name); // the driver does not decode it
   const folder = new URLSearchParams(query).get("host");
   const options = database === "" ? {} : { database };
   if (folder === null) return { url, options };

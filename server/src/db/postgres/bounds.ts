@@ -1,6 +1,6 @@
 /**
- * Server-side time limits: the server cannot tell a stopped or unreachable client, which still holds locks, from a slow
- * one.
+ * Server-side time limits: the server cannot distinguish a stopped or unreachable client, which still holds locks, from
+ * a slow one.
  */
 export function boundsOf(timeoutMs: number): Readonly<Record<string, number>> {
   return { statement_timeout: timeoutMs, idle_in_transaction_session_timeout: 2 * timeoutMs };
@@ -33,7 +33,7 @@ export function liftBounds(...names: readonly string[]): string {
   return setKnown(Object.fromEntries(names.map((name) => [name, 0])), "transaction");
 }
 
-/** Asks for each setting by its name: `pg_settings` would describe all of them first, in each new session. */
+/** Queries each setting by its name: `pg_settings` would describe all of them first, in each new session. */
 function setKnown(settings: Readonly<Record<string, number>>, scope: "session" | "transaction"): string {
   const each = Object.entries(settings).map(
     ([name, value]) => `case when current_setting('${name}', true) is not null

@@ -1,13 +1,13 @@
 import { PostgresSession, type SessionOptions } from "./session.ts";
 
-/** Identifies the server process of a session; those of different client connections differ, except behind a pooler. */
+/** Identifies the server process of a session; client connections have different ones, except behind a pooler. */
 const identify = `
   select pid || ' ' || backend_start as id, current_setting('server_encoding') as encoding
   from pg_stat_activity where pid = pg_backend_pid()`;
 
 /**
- * Finds out why a server cannot use this database: its encoding, or a pooler in transaction mode that the settings do not
- * mention. Errors of the connection are thrown.
+ * Returns the reason why a server cannot use this database: its encoding, or a pooler in transaction mode that the
+ * settings do not mention. Errors of the connection are thrown.
  *
  * @returns a sentence for operators, without a password
  */
@@ -15,7 +15,7 @@ export async function findPostgresProblem(url: string, options: SessionOptions):
   const sessions = [new PostgresSession(url, options), new PostgresSession(url, options)];
   try {
     const ids: string[][] = [[], []];
-    // A pooler that gives out its connections in turn is not recognized by one statement of each.
+    // One statement per session does not reveal a pooler that assigns its connections round-robin.
     for (const index of [0, 1, 0, 0, 1]) {
       const [row] = (await sessions[index]?.run(identify, [])) ?? [];
       const { id, encoding } = row as { id: string; encoding: string };

@@ -20,7 +20,7 @@ import type { PostgresSession, Rows, StatementOptions } from "./session.ts";
 /** Connections of the pool often break together; after this pause a retry finds a working one, or a free lock. */
 const readAgainMs = 20;
 
-/** Runs statements on any free session of the pool; between `begin` and `end`, on a session of its own. */
+/** Runs statements on any free session of the pool; between `begin` and `end`, on a reserved session. */
 export class PostgresConnection implements DatabaseConnection {
   readonly #pool: PostgresPool;
   readonly #settings: Pick<DatabaseOptions, "timeoutMs" | "isPooled">;
@@ -50,7 +50,7 @@ export class PostgresConnection implements DatabaseConnection {
   /**
    * Runs a statement whose rows come as arrays of values, which cost the driver less than objects.
    *
-   * @param calls on whose behalf it runs; by default the current one
+   * @param calls the calls that requested it; by default the current one
    */
   async executeAsArrays(query: CompiledQuery, calls?: readonly (CurrentCall | undefined)[]): Promise<ArrayRows> {
     const rows = await this.#runWatched(query, { asArrays: true }, calls);
@@ -81,7 +81,7 @@ export class PostgresConnection implements DatabaseConnection {
     try {
       return await this.#run(query, options);
     } catch (error) {
-      // A read can run again here; a transaction can only be repeated by the code that started it.
+      // A read can run again here; only the code that started a transaction can retry it.
       if (this.#session !== undefined || !isUndone(error)) throw translateDatabaseError(error);
     }
     await sleep(readAgainMs);
@@ -122,7 +122,7 @@ export class PostgresConnection implements DatabaseConnection {
     this.#begun.catch(() => {}); // the first statement reports it
   }
 
-  /** @param writes how many writes the transaction is made of */
+  /** @param writes the number of writes in the transaction */
   async end(statement: "commit" | "rollback", writes = 1): Promise<void> {
     // There is nothing to undo after a failed commit or a lost session.
     if (!this.#isInTransaction || (statement === "rollback" && this.#session?.isBroken)) return;
@@ -167,7 +167,7 @@ export class PostgresConnection implements DatabaseConnection {
   }
 }
 
-/** Nothing streams, because pages are small. */
+/** Refuses to stream: nothing does, because pages are small. */
 export function refuseStreaming(): never {
   throw new Error("Streaming is not supported");
 }

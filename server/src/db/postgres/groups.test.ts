@@ -8,13 +8,13 @@ import type { Queries } from "../database.ts";
 import { isUniqueViolation } from "../dialect.ts";
 import { openDatabase } from "../open.ts";
 
-/** Behaviour of PostgreSQL alone: writes that only add rows share a transaction. See database.test.ts for the rest. */
+/** Behaviour of PostgreSQL only: writes that only add rows share a transaction. See database.test.ts for the rest. */
 
 const skip = process.env["TEST_DATABASE_URL"] === undefined && "needs PostgreSQL";
 const options = { connectionsMax: 6, timeoutMs: 10_000 };
 const isUnavailable = (error: unknown) => error instanceof ApiError && error.condition === "ServiceUnavailable";
 
-describe("writes of one application at the same time", { skip }, () => {
+describe("concurrent writes of one application", { skip }, () => {
   const opened = reopenForEachTest(options); // no group has failed yet
 
   let count = 0;
@@ -101,7 +101,7 @@ describe("writes of one application at the same time", { skip }, () => {
     assert.deepEqual(effects.toSorted(), names.toSorted());
   });
 
-  it("are not affected by one that fails after it has written, which leaves no row behind", async () => {
+  it("are not affected by one that fails after it has written, and none of its rows remains", async () => {
     const name = newName();
     const { outcome } = await addBeside(failing(name));
     assert.ok(outcome.status === "rejected" && /on purpose/.test(String(outcome.reason)));
@@ -152,7 +152,7 @@ describe("writes of one application at the same time", { skip }, () => {
     assert.equal(await waiting, name);
   });
 
-  it("run alone when they lock rows exclusively, because members of a group would not exclude each other", async () => {
+  it("run in separate transactions when they lock rows exclusively, because members of a group would not exclude each other", async () => {
     const counter = await add(newName());
     const increment = () =>
       opened.database.write(
@@ -177,7 +177,7 @@ describe("writes of one application at the same time", { skip }, () => {
     ["a statement", "insert into"],
     ["the commit", "commit"],
   ] as const) {
-    it(`are each written once when the connection breaks before ${when}`, async (t) => {
+    it(`are written once each when the connection breaks before ${when}`, async (t) => {
       const proxy = await startPostgresProxy(opened.url);
       const cut = await openDatabase(proxy.url, options);
       t.after(async () => {

@@ -13,22 +13,22 @@ import { type ArrayRows, createLookups, type LookupRunners } from "./lookups.ts"
 type Work<T> = (transaction: Transaction) => Promise<T>;
 
 export interface GroupEngine {
-  /** Runs work in a transaction of its own. */
+  /** Runs work in a separate transaction. */
   alone<T>(work: Work<T>): Promise<T>;
   /** Returns a connection that no other transaction uses. */
   connect(): PostgresConnection;
   queriesOver(connection: DatabaseConnection): Queries;
-  /** Whether rows that are added together may be sent as arrays (`createAdditions`). */
+  /** Whether concurrent additions may be sent as arrays (`createAdditions`). */
   takesArrays(): boolean;
 }
 
-/** Groups of one application that run at the same time: one writes while the other waits for the disk. */
+/** Concurrent groups of one application: one writes while the other waits for the disk. */
 const groupsAtOnce = 2;
-/** Bounds the time of one transaction, for which its writes wait. */
+/** Bounds the duration of one transaction, for which its writes wait. */
 const membersMax = 64;
 /** How long a group waits for a lock: all of its writes wait. */
 const lockMsMax = 20;
-/** How long the writes of an application run alone after one of its groups was rolled back. */
+/** After a group was rolled back, the writes of its application run in separate transactions for this time. */
 const aloneMs = 1_000;
 /** Statements that exclude other transactions do not exclude other writes of the same group. */
 const excludesOthers = /\bfor (no key )?update\b|pg_advisory/;
@@ -102,7 +102,7 @@ async function runGroup(members: readonly Member[], engine: GroupEngine): Promis
   return false;
 }
 
-/** A write of the group has failed and would leave a part of its work. */
+/** A write of the group has failed after some of its statements, which must be undone. */
 class Spoiled extends Error {}
 
 /** @throws Error when the group was rolled back, or may have been */
@@ -147,7 +147,7 @@ interface Member {
   readonly hasFailed: boolean;
   run(queries: Queries): Promise<void>;
   runAlone(): void;
-  /** Called when the group has ended, and what this write has written is on disk. */
+  /** Called after the group has committed. */
   settle(): void;
   reject(error: unknown): void;
 }

@@ -9,7 +9,7 @@ import { arrayLiteral } from "./arrays.ts";
 export interface ArrayRows {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly unknown[])[];
-  /** The types of the parameters, as numbers of PostgreSQL. */
+  /** The types of the parameters, as PostgreSQL's numbers (OIDs). */
   readonly types: readonly number[];
 }
 
@@ -26,8 +26,8 @@ type Lookups = readonly Waiting<Values>[];
 const lookupsMax = 32;
 
 /**
- * Sends equal lookups in one application that are requested in one tick of the event loop as one statement: a statement
- * costs the driver and the server several times as much as the rows that it finds.
+ * Sends equal lookups in one application that are requested in one tick as one statement: a statement costs the driver
+ * and the server several times as much as the rows that it finds.
  */
 export function createLookups(runners: LookupRunners): (lookup: Lookup, values: Values) => Promise<unknown[]> {
   function send(lookup: Lookup, waiting: Lookups): void {
@@ -45,7 +45,7 @@ export function createLookups(runners: LookupRunners): (lookup: Lookup, values: 
         for (const [index, { resolve }] of waiting.entries()) resolve(rows[index] ?? []);
       },
       (error) => {
-        if (!(error instanceof ApiError)) return sendAlone(lookup, waiting); // one of them may be the reason
+        if (!(error instanceof ApiError)) return sendAlone(lookup, waiting); // one of the lookups may be the reason
         for (const { reject } of waiting) reject(error); // the database cannot be used now
       },
     );
@@ -69,7 +69,7 @@ export function createLookups(runners: LookupRunners): (lookup: Lookup, values: 
   });
 }
 
-/** One lookup for each set of equal ones. */
+/** Joins equal lookups into one. */
 function joinEqual({ names }: Lookup, waiting: Lookups): Lookups {
   const [first = ""] = names;
   const byValues = Map.groupBy(waiting, ({ values }) =>
@@ -101,7 +101,7 @@ interface LookupBatch {
 
 const statements = new WeakMap<Lookup, LookupBatch>();
 
-/** @param values those of one lookup, which tell the types */
+/** @param values the values of one lookup, which determine the types */
 function batchOf(lookup: Lookup, values: Values): LookupBatch {
   const known = statements.get(lookup);
   if (known !== undefined) return known;
@@ -112,8 +112,8 @@ function batchOf(lookup: Lookup, values: Values): LookupBatch {
     const name = lookup.names[Number(position) - 1] ?? "";
     return name === lookup.application ? "$1" : `given.value_${names.indexOf(name)}`;
   });
-  // `offset 0` keeps the planner from merging the two queries, so each lookup has the plan of a single one. A lateral
-  // query runs once per outer row, in a nested loop, so the rows of each lookup keep their order.
+  // `offset 0` prevents the planner from merging the two queries, so each lookup has the plan of a single one. A
+  // lateral query runs once per outer row, in a nested loop, so the rows of each lookup stay in order.
   const sql = `select given.position, found.*
     from unnest(${lists.join(", ")}) with ordinality as given (${[...aliases, "position"].join(", ")}),
     lateral (${one} offset 0) as found`;

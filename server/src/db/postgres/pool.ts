@@ -12,7 +12,7 @@ export interface PostgresPool {
    */
   run(text: string, values: readonly unknown[], options?: StatementOptions): Promise<Rows>;
   /**
-   * Reserves a session for one transaction. Its first statement waits for those that were sent over it before.
+   * Reserves a session for one transaction. Its first statement waits for earlier statements of the session.
    *
    * @throws ApiError ServiceUnavailable if no session becomes free in time
    */
@@ -44,12 +44,12 @@ export function createPostgresPool(url: string, options: DatabaseOptions): Postg
     for (const take of waiting) {
       const session = sessions.find();
       if (session === undefined) return;
-      if (waiting.delete(take)) take(session); // `find` may have ended a session, whose end already served `take`
+      if (waiting.delete(take)) take(session); // `find` may have closed a session, whose `onEnd` already served `take`
     }
   }
 
   /**
-   * Serves waiting calls again after a while, because they do not notice the end of a session that was never
+   * Retries for waiting calls after a while, because they do not notice the failure of a session that was never
    * established.
    */
   function probeLater(): void {
@@ -147,7 +147,7 @@ class PostgresSessions {
   readonly #connectMsMax: number;
   #patient: PostgresSession | undefined;
   readonly #sessions = new Set<PostgresSession>();
-  /** Connections that have fallen silent; new connections may replace them. */
+  /** Connections whose server has stopped answering; new connections may replace them. */
   readonly #silent = new WeakSet<PostgresSession>();
   /** The number of connections that the server accepted, and when. */
   #taken: { readonly count: number; readonly at: number };
@@ -160,8 +160,8 @@ class PostgresSessions {
     this.#url = url;
     this.#options = options;
     this.#onChange = onChange;
-    // Attempts to a silent server end early, so that new ones have room; one attempt may take the full time, in case the
-    // server is slow to accept.
+    // Attempts to a silent server are cut short, so that new ones have room; one attempt may take the full time, in
+    // case the server is slow to accept.
     this.#connectMsMax = Math.min(timeoutMs, Math.max(connectMsMin, (connectionsMax - 1) * probeEveryMs));
     this.#taken = { count: connectionsMax, at: 0 };
   }
@@ -190,7 +190,7 @@ class PostgresSessions {
     return canOpen ? this.#open() : best;
   }
 
-  /** Retires the sessions that were opened by then. */
+  /** Retires the sessions that were opened until then. */
   retire(until: number): void {
     for (const session of this.#sessions) if (session.openedAt <= until) session.retire();
   }

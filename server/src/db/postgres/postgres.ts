@@ -35,10 +35,10 @@ async function sendSignal(text: string, queries: Queries): Promise<void> {
 }
 
 /**
- * Listens over a connection of its own, outside of any transaction, which would hold back the queue of the server. A
- * connection that has broken, or has served long enough, is replaced.
+ * Listens over a separate connection, outside of any transaction, because an open one would block the notification
+ * queue of the server. A connection that has broken, or has served long enough, is replaced.
  *
- * @returns a function that ends it
+ * @returns a function that stops listening
  */
 function listenToSignals(url: string, options: SessionOptions, listener: SignalListener): () => void {
   let session: PostgresSession | undefined;
@@ -76,7 +76,7 @@ function listenToSignals(url: string, options: SessionOptions, listener: SignalL
   function ping(): void {
     if (session === undefined || session.isBroken) return;
     if (session.isRetired) session.close();
-    else session.run("select 1", []).catch(() => {}); // its end is noticed
+    else session.run("select 1", []).catch(() => {}); // its failure is noticed
   }
 
   connect();
@@ -91,8 +91,8 @@ const shareOfJoints = 0.7;
 const findCitus = "select 1 from pg_extension where extname = 'citus'";
 
 /**
- * Opens PostgreSQL. Statements outside transactions are pipelined over shared connections; each transaction has its
- * own.
+ * Opens PostgreSQL. Statements outside transactions are pipelined over shared connections; each transaction has a
+ * reserved one.
  */
 export function openPostgres(url: string, options: DatabaseOptions): Database {
   const pool = createPostgresPool(url, options);
@@ -146,7 +146,7 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
       });
     return untilWritten(written);
   };
-  /** Whether this is Citus; undefined until a statement has found out. */
+  /** Whether this is Citus; undefined until a query has answered. */
   let isCitus: boolean | undefined;
   let isAsking = false;
 

@@ -53,12 +53,12 @@ describe("a session of PostgreSQL", () => {
     assert.deepEqual([one.count, other.count], [1, 1]);
   });
 
-  it("an unreachable address fails the statements and does not end the process", async () => {
+  it("an unreachable address fails the statements and does not crash the process", async () => {
     // Thrown before a listener is attached.
     assert.deepEqual(await run(["255.255.255.255"]), ["ENETUNREACH", "CONNECTION_CLOSED"]);
   });
 
-  it("an invalid address fails at once", async () => {
+  it("an invalid address fails immediately", async () => {
     assert.deepEqual(await run(["127.0.0.1:1", "127.0.0.1:70000"]), ["ERR_SOCKET_BAD_PORT", "CONNECTION_CLOSED"]);
   });
 
@@ -69,7 +69,7 @@ describe("a session of PostgreSQL", () => {
         socket.once("data", () => socket.resetAndDestroy());
       });
     });
-    // An unhandled rejection would end the process.
+    // An unhandled rejection would crash the process.
     assert.deepEqual(await run([server.at]), ["ECONNRESET", "CONNECTION_CLOSED"]);
     assert.equal(server.count, 1);
   });

@@ -13,7 +13,7 @@ export interface StatementOptions {
   readonly isPrepared?: boolean;
   /** Rows are arrays of values. */
   readonly asArrays?: boolean;
-  /** Not subject to the time-out, nor are the statements queued behind it. */
+  /** Not subject to the time-out, and neither are the statements queued behind it. */
   readonly isUnbounded?: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface SessionEvents {
 export interface SessionEnd {
   /** The server did not answer in time. */
   readonly wasSilent: boolean;
-  /** Why the connection attempt failed. */
+  /** The reason why the connection attempt failed. */
   readonly refusal: unknown;
 }
 
@@ -77,7 +77,7 @@ export class PostgresSession {
   #isRetired = false;
   #isBroken = false;
   #wasSilent = false;
-  /** Why the connection attempt failed. */
+  /** The reason why the connection attempt failed. */
   #refusal: unknown;
   readonly #firstHost = sessions++;
   #hostsTried = 0;
@@ -99,7 +99,8 @@ export class PostgresSession {
       ...address.options,
       max: 1,
       max_lifetime: null,
-      // Looks up array types, which we do not use; a cut connection during the lookup would end the process.
+      // Disables the lookup of array types, which we do not use; a cut connection during the lookup would crash the
+      // process.
       fetch_types: false,
       connect_timeout: connectMsMax / 1_000,
       // Behind a pooler each transaction may run in another session, where prepared statements and settings are
@@ -151,7 +152,7 @@ export class PostgresSession {
   /** @throws Error with the code CONNECTION_CLOSED if the connection is or gets broken; errors of PostgreSQL */
   run(text: string, values: readonly unknown[], options: StatementOptions = {}): Promise<Rows> {
     if (this.#isBroken) return Promise.reject(connectionClosed());
-    // The driver would fail the statement before this one, and mix up the answers of those behind it.
+    // The driver would fail the statement before this one, and mix up the answers of the later ones.
     if (values.includes(undefined)) return Promise.reject(new Error(`A value of a statement is undefined: ${text}`));
     const { isPrepared = false, asArrays = false, isUnbounded = false } = options;
     if (isUnbounded) this.#isUnbounded = true;

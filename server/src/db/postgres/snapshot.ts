@@ -7,20 +7,20 @@ import { addressOf } from "./address.ts";
 import { liftBounds } from "./bounds.ts";
 
 const rowsAtOnce = 64;
-/** Each try fails if a migration has dropped a table in the meantime. */
+/** Each attempt fails if a migration has dropped a table since. */
 const beginTriesMax = 10;
 
 /** Overrides limits of the server or role, because reading a large table takes long. */
 const withoutBounds = liftBounds("statement_timeout", "idle_in_transaction_session_timeout", "transaction_timeout");
 
 /**
- * Opens a read-only transaction that sees what was committed when it began, on a connection of its own. It locks the
- * tables until it ends, as pg_dump does: a concurrent migration would make it read rows of a later schema, or none of a
- * rewritten table.
+ * Opens a read-only transaction that sees everything committed before it began, on a separate connection. It locks the
+ * tables, as pg_dump does: a concurrent migration would make it read rows of a later schema, or no rows of a rewritten
+ * table.
  */
 export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
   let isCut = false;
-  /** Rejects the running statement, because the driver leaves some unanswered after a cut. */
+  /** Rejects the running statement, because the driver never answers some statements after a cut. */
   let fail: (error: Error) => void = () => {};
   const address = addressOf(url);
   const client = postgres(address.url, {
@@ -37,7 +37,7 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
     },
   });
   let reserved: postgres.ReservedSql | undefined;
-  /** Resolves when the server has ended the session: a restore is refused while it sees one. */
+  /** Resolves when the server has closed the session: a restore is refused while it sees one. */
   async function close(): Promise<void> {
     if (!isCut) reserved?.release();
     await client.end({ timeout: isCut ? 0 : 5 }); // the driver would wait for statements that are never answered
@@ -47,7 +47,7 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
     reserved = connection;
     const run = <Row extends object>(text: string, values: readonly StoredRow[string][] = []) =>
       new Promise<readonly Row[]>((resolve, reject) => {
-        if (isCut) throw new ConnectionCut(); // writing to it would end the process
+        if (isCut) throw new ConnectionCut(); // writing to it would crash the process
         fail = reject;
         const parameters = values as postgres.ParameterOrJSON<never>[]; // no column is of any other type
         connection.unsafe<Row[]>(text, parameters).then(resolve, reject);
@@ -55,7 +55,7 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
     const names = async (text: string) => (await run<{ name: string }>(text)).map(({ name }) => name);
     let cursors = 0;
 
-    /** @returns the visible tables; undefined if they have changed meanwhile */
+    /** @returns the visible tables; undefined if a migration has changed them */
     async function begin(): Promise<string[] | undefined> {
       const there = await names(listTables);
       await run("begin isolation level repeatable read, read only");
@@ -86,7 +86,7 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
     return {
       tables,
       migrations,
-      // Fetches by statements, because a cursor of the driver ends normally when the connection breaks.
+      // Fetches by statements, because a cursor of the driver returns no error when the connection breaks.
       async *rows(table, having = {}) {
         cursors += 1;
         const cursor = `rows_${cursors}`;
@@ -98,7 +98,7 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
           yield* rows;
           if (rows.length < rowsAtOnce) break;
         }
-        await run(`close ${cursor}`); // a partly read cursor ends with the transaction
+        await run(`close ${cursor}`); // the transaction closes a partly read cursor
       },
       async estimateRows(table, having = {}) {
         if (Object.keys(having).length > 0) return undefined;

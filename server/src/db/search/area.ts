@@ -28,7 +28,7 @@ export interface Area<Row> {
 
 /** Up to this many rows are read in one statement without counting them first. */
 const fewRows = 128;
-/** Larger results are not gathered at once, because reading them blocks the event loop on SQLite. */
+/** Larger results are not gathered in one step, because reading them blocks the event loop on SQLite. */
 const rowsGatheredMax = 1_000;
 /** Each range costs an index search; fewer ranges match more rows outside the area. */
 const rangesMax = 6;
@@ -118,7 +118,7 @@ function distanceKey<Row extends { readonly id: string }>(area: Area<Row>): (row
 
 /** How many times wider than a ring the next one is at most. */
 const widerMax = 8;
-/** Rows are not spread evenly, so a ring is made large enough for some more than are missing. */
+/** Rows are not spread evenly, so a ring is made large enough for more rows than are missing. */
 const spareRows = 1.5;
 /** Rings are not narrowed below this width. */
 const ringMetersMin = 2;
@@ -129,17 +129,20 @@ const ringMetersMin = 2;
 const ringShareMin = 1 / 64;
 /** Index entries per statement when a ring holds many rows. */
 const crowdEntriesAtOnce = 4_000;
-/** So many entries of a crowd cost as much as a row. */
+/** This number of index entries of a crowd costs as much as a row. */
 const entriesPerRow = 8;
 /** A location is less than this away from the middle of its cell, rounding included. */
 const cellMetersMax = 1;
 /** A crowded ring justifies more ranges, which match fewer rows outside the ring. */
 const crowdRangesMax = 96;
-/** So does one that is thin beside its radius: a few ranges match many times as many rows as it has. */
+/**
+ * A ring that is thin compared to its radius also justifies more ranges: a few would match many times as many rows as
+ * it has.
+ */
 const thinShare = 1 / 4;
-/** Wide rings match fewer rows outside of them, so an offset skips this many rows at once. */
+/** Wide rings match fewer rows outside of them, so an offset skips this many rows in one step. */
 const skipRows = 4_000;
-/** A ring has at most this many times as many rows as are wanted. */
+/** A ring has at most this many times the wanted rows. */
 const spareRowsMax = 2;
 
 /** The progress of a walk from ring to ring. */
@@ -157,21 +160,21 @@ interface RingWalk<Row> {
 }
 
 /**
- * Many rows of a ring, by the entries of the index of cells alone: a cell is so small that it decides which rows are
- * next, and only these are read.
+ * Many rows of a ring, represented by the entries of the index of cells: a cell is small enough to decide which rows
+ * are next, and only these are read.
  */
 interface Crowd {
   /** In walk order. */
   readonly entries: readonly { readonly id: string; readonly meters: number }[];
   /** The first entry whose row may be beyond the edge of the walk. */
   first: number;
-  /** Where the ring ends. */
+  /** The outer edge of the ring. */
   readonly end: number;
 }
 
 /**
  * Streams rows by distance, ring by ring from the bound. The ring width adapts to hold a page or two. A call that
- * continues where the previous one ended continues the same walk, so each ring is read once.
+ * continues where the previous one stopped continues the same walk, so each ring is read once.
  */
 function createRingStream<Row extends { readonly id: string }>(
   scope: Scope,
@@ -311,7 +314,7 @@ function createRingStream<Row extends { readonly id: string }>(
     return { isInward, rows: [], start, edge: start, isDone: false, width: farthest / 64 };
   }
 
-  /** Returns the walk of the previous call if the bound lies in what it has gathered. */
+  /** Returns the walk of the previous call if it has gathered the rows at the bound. */
   function goOn(isInward: boolean, bound: Take["bound"]): RingWalk<Row> | undefined {
     if (walk === undefined || walk.isInward !== isInward || bound === undefined) return undefined;
     const meters = Number(bound.key[0]);
@@ -341,7 +344,7 @@ function createRingStream<Row extends { readonly id: string }>(
   };
 }
 
-/** The width of the next ring that probably has so many rows, if they are as dense there as in this one. */
+/** The width of the next ring that probably has this number of rows, if they are as dense there as in this one. */
 function widthFor(
   wanted: number,
   { edge, next, count }: { readonly edge: number; readonly next: number; readonly count: number },

@@ -8,7 +8,7 @@ export type Parameter = (name: string) => never;
 /** A condition without its values, so that its statement is built once for all values. */
 export interface Condition {
   /**
-   * Unique for the text of the condition. Begins with `<column> =`, `>=` or `<=` if the condition does: see
+   * Unique for the SQL of the condition. Begins with `<column> =`, `>=` or `<=` if the condition does: see
    * `scopeStream`.
    */
   readonly shape: string;
@@ -40,7 +40,7 @@ export function equals(column: string, value: string | number): Condition {
 
 /**
  * Compares by the ordered index, then exactly if the index is truncated. PostgreSQL would count two conditions on every
- * text twice in its row estimate.
+ * string twice in its row estimate.
  */
 export function textEquals(column: string, text: string): Condition {
   const key = `key of ${column}`;
@@ -55,7 +55,7 @@ export function textEquals(column: string, text: string): Condition {
   };
 }
 
-/** Both ends are inclusive; an absent end is open. */
+/** Both ends are inclusive; an absent one is open. */
 export function within(column: string, { start, end }: DateRange, written?: RawBuilder<unknown>): Condition[] {
   const conditions: Condition[] = [];
   if (start !== undefined) conditions.push(compare(column, ">=", start, written));
@@ -82,7 +82,7 @@ export function isAbove(column: string, value: number): Condition {
 }
 
 /**
- * Matches a literal prefix as a range of the column's order. For texts of bounded length, the upper end is the prefix
+ * Matches a literal prefix as a range of the column's order. For strings of bounded length, the upper end is the prefix
  * padded with the highest character.
  */
 export function beginsWith(
@@ -109,7 +109,7 @@ function lowerSql(column: string): RawBuilder<unknown> {
   return sql`lower(${sql.ref(column)})`;
 }
 
-/** The order of a text regardless of the case of the letters A to Z, ties by another column. */
+/** The order of a text column regardless of the case of the letters A to Z, ties by another column. */
 export function lowerOrder<Column extends string, Tie extends string>(
   column: Column,
   tie: Tie,
@@ -121,7 +121,7 @@ export function lowerOrder<Column extends string, Tie extends string>(
   };
 }
 
-/** Like `beginsWith`, for a text that may be absent and whose index is truncated. */
+/** Like `beginsWith`, for a text column that may be null and whose index is truncated. */
 export function textBeginsWith(column: string, prefix: string): Condition[] {
   const last = prefix + "\u{10FFFF}".repeat(Math.max(keyCharacters - [...prefix].length, 0));
   return (
@@ -180,10 +180,10 @@ export function textOrder<Column extends string>(
   };
 }
 
-/** Texts are ordered by this many characters, because index entries have a bounded size. */
+/** Text columns are ordered by this many characters, because index entries have a bounded size. */
 export const keyCharacters = 128;
 
-/** The sort key of a text; an absent text sorts first. */
+/** The sort key of a text column; null sorts first. */
 function textKey(text: string | null): string {
   if (text === null) return "";
   return text.length <= keyCharacters ? text : [...text].slice(0, keyCharacters).join("");

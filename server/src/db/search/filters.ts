@@ -28,7 +28,7 @@ export function textFilter<Column extends string>(column: Column, text: string):
 /** The longest prefix that the truncated keys of an index can answer. */
 export const textPrefixCharactersMax = keyCharacters;
 
-/** A prefix of a text column with an index. */
+/** A prefix of an indexed text column. */
 export function textPrefixFilter<Column extends string>(
   column: Column,
   prefix: string,

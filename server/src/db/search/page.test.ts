@@ -25,7 +25,7 @@ interface Row {
 }
 
 let count = 0;
-/** Stores the rows in a listing of their own, next to rows of another listing that must never appear. */
+/** Stores the rows in a new listing, next to rows of another listing that must never appear. */
 async function store(rows: readonly Row[]): Promise<string> {
   count += 1;
   const listing = `listing ${count}`;
@@ -67,7 +67,7 @@ function compare(a: Key, b: Key): number {
   return Buffer.compare(Buffer.from(`${idB}`), Buffer.from(`${idA}`));
 }
 
-/** The expected page: a slice of the whole listing, and whether rows precede or follow it. */
+/** The expected page: a slice of the complete listing, and whether rows precede or follow it. */
 function expectedPage(rows: readonly Row[], position: Position, size: number): RowPage {
   const listing = rows.toSorted((a, b) => compare(keyOf(a), keyOf(b)));
   function countUpTo(key: Key, included: boolean): number {
@@ -110,7 +110,7 @@ const anyPosition: fc.Arbitrary<Position> = fc.oneof(
 );
 
 describe("readPage", () => {
-  it("returns a slice of the whole listing, from any position, empty or not", async () => {
+  it("returns a slice of the complete listing, from any position, empty or not", async () => {
     const positions = fc.array(fc.tuple(anyPosition, fc.integer({ min: 1, max: 5 })), { minLength: 4, maxLength: 8 });
     await fc.assert(
       fc.asyncProperty(anyRows, positions, async (rows, requests) => {

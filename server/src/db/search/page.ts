@@ -6,7 +6,7 @@ import { type Stream, type Take, type Taken, takeAfterOffset } from "./stream.ts
  * Reads one page by its key (keyset pagination), so that every page costs the same, and concurrent inserts and deletes
  * do not shift it. Reads one extra row to know whether more follow, and probes the other side for a single row.
  *
- * @param work when it is spent, the page has the rows found so far, and the position where the walk stopped
+ * @param work when its budget is exhausted, the page has the rows found so far, and the position where the walk stopped
  * @throws Abandoned
  */
 export async function readPage<Row>(
@@ -28,8 +28,8 @@ export async function readPage<Row>(
   }
 
   /**
-   * Reads the rows of a page and one more. If the row of the key is outside the page, it is read too: it usually still
-   * exists and proves that the other side has rows, which saves a lookup.
+   * Reads the rows of a page and one more. If the row of the key is outside the page, it is read as well: it usually
+   * still exists and proves that the other side has rows, which saves a lookup.
    */
   async function takeFrom(side: Side, key: Key): Promise<Taken<Row> & { isKeyThere: boolean }> {
     const isOutside = side === "after" || side === "before";

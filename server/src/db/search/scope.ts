@@ -12,18 +12,19 @@ import { type Stream, sortRows, type Taken } from "./stream.ts";
 
 /** Rows of a table or join that meet all conditions: a part of a search that one index answers. */
 export interface Scope {
-  /** Unique for the texts of `from`, `select` and `cell`. */
+  /** Unique for the SQL of `from`, `select` and `cell`. */
   readonly shape: string;
   readonly from: RawBuilder<unknown>;
   /**
-   * A statement that returns the ids of a few rows as `few_id`, for a walk of these alone, which are sorted. A condition `id in (…)`
-   * would not do: without statistics, SQLite walks an index in the order of the listing, and tests each row.
+   * A statement that returns the ids of a few rows as `few_id`, for a walk of only these, which are sorted. A condition
+   * `id in (…)` would not work: without statistics, SQLite walks an index in the order of the listing, and tests each
+   * row.
    */
   readonly few?: (parameter: Parameter) => RawBuilder<unknown>;
   /** The columns; with values of the conditions as parameters where a function makes them. */
   readonly select: RawBuilder<unknown> | ((parameter: Parameter) => RawBuilder<unknown>);
   readonly conditions: readonly Condition[];
-  /** Columns that have one value in all rows, by the conditions: a walk adds them, and selects the others alone. */
+  /** Columns whose conditions fix one value for all rows: a walk adds them, and selects only the others. */
   readonly constants?: { readonly select: RawBuilder<unknown>; readonly values: Readonly<Record<string, unknown>> };
   /** The cell column, for searches in an area. */
   readonly cell?: RawBuilder<unknown>;
@@ -33,14 +34,14 @@ export interface Scope {
   readonly rowCondition?: Condition;
   /** True if the rows depend on no caller, so that callers who read the same part at the same time can share them. */
   readonly isForAll?: boolean;
-  /** True for a table with the key `application_id`, `id`: then an index alone can select the rows to read. */
+  /** True for a table with the key `application_id`, `id`: then an index is enough to select the rows to read. */
   readonly isKeyedById?: boolean;
 }
 
 const runShape = prepareShapes();
 const runFew = prepareShapes({ kind: "lookup", isCommon: false });
 const runFewForAll = prepareShapes({ kind: "lookup", isCommon: true });
-/** Up to this many rows are few enough to be read together with those of other calls. */
+/** Up to this many rows are few enough to be read together with rows of other calls. */
 const fewRowsMax = 101;
 
 /**
@@ -157,8 +158,8 @@ const entriesMax = 2_000;
 
 /**
  * Streams the rows of a scope that lie in some cells, and a few others, in the order of an index. Each `take` examines
- * a bounded number of entries of the index, and reads only the rows whose cell matches; when it ends before the index
- * does, it says in `reached` how far it came.
+ * a bounded number of entries of the index, and reads only the rows whose cell matches; if it stops before the end of
+ * the index, `reached` reports the position.
  */
 export function streamInCells<Row extends { readonly id: string }>(
   scope: Scope,

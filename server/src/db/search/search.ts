@@ -50,7 +50,8 @@ export interface FilterIndex<Row> {
 /**
  * Reads a page of a search.
  *
- * @param work when it is spent, the page has the rows found so far, and the position where the next page continues
+ * @param work when its budget is exhausted, the page has the rows found so far, and the position where the next page
+ * continues
  * @throws Abandoned
  */
 export async function searchPage<Row extends { readonly id: string }>(

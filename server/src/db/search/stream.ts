@@ -26,12 +26,13 @@ export interface Stream<Row> {
   keyOf(row: Row): Key;
   /** True if the listing runs from the greatest key to the smallest. */
   readonly isDescending: boolean;
-  /** The number of rows that an offset skips at once, if it is cheaper to read many. */
+  /** The number of rows that an offset skips in one step, if reading many is cheaper. */
   readonly skipRows?: number | undefined;
   /**
-   * Reads at most `count` rows in the given direction, those next to the bound first.
+   * Reads at most `count` rows in the given direction, starting at the bound.
    *
-   * @param work stops the walk when it is spent, but not before it has passed the bound; absent for no limit
+   * @param work stops the walk when its budget is exhausted, but not before the walk has passed the bound; absent for
+   * no limit
    * @throws Abandoned
    */
   take(take: Take, work?: CallWork): Promise<Taken<Row>>;
@@ -138,7 +139,7 @@ export async function takeAfterOffset<Row>(
 
 /**
  * Iterates over all rows of a stream in chunks, yielding to the event loop between them. Rows that are added or deleted
- * meanwhile may or may not appear.
+ * during the iteration may or may not appear.
  */
 export async function* eachRow<Row>(stream: Stream<Row>, rowsAtOnce: number): AsyncGenerator<Row, void, undefined> {
   for await (const rows of eachChunk(stream, rowsAtOnce)) yield* rows;
@@ -147,7 +148,7 @@ export async function* eachRow<Row>(stream: Stream<Row>, rowsAtOnce: number): As
 /**
  * Like {@link eachRow}, chunk by chunk.
  *
- * @param work ends the walk when its client has disconnected; the rows are not counted
+ * @param work stops the walk when its client has disconnected; the rows are not counted
  */
 export async function* eachChunk<Row>(
   stream: Stream<Row>,

@@ -5,9 +5,9 @@ import { lowerText, type Parameter } from "./conditions.ts";
 interface NameRange {
   /** The column by which the index begins. */
   readonly lead: "first_name" | "last_name";
-  /** The name in this column as a whole; absent if it is the one that begins with the text. */
+  /** The complete name in this column; absent if the prefix applies to it. */
   readonly whole?: string;
-  /** How the other name begins, or the name in the column itself. */
+  /** The prefix of the other name, or of the name in the column itself. */
   readonly prefix: string;
 }
 
@@ -15,8 +15,8 @@ interface NameRange {
 const splitsMax = 3;
 
 /**
- * The parts of the indexes with the users whose first or last name begins with the text, and of those whose two names do,
- * in either order: "hopper", "grace hop", "Hopper, Grace". At most 32.
+ * Returns the index ranges with the users whose first or last name begins with the string, or whose two names do, in
+ * either order: "hopper", "grace hop", "Hopper, Grace". At most 32 ranges.
  */
 export function nameRangesOf(text: string): readonly NameRange[] {
   const words = text.split(/[\s,]+/u).filter((word) => word !== "");
@@ -34,7 +34,7 @@ export function nameRangesOf(text: string): readonly NameRange[] {
   );
 }
 
-/** The database ignores the case of A to Z alone, so names in other letters are looked up in each case that is usual. */
+/** The database ignores case only for A to Z, so names in other letters are looked up in each usual case. */
 function casesOf(words: readonly string[]): readonly ((text: string) => string)[] {
   const cases = [
     (text: string) => lowerText(text),

@@ -12,7 +12,7 @@ import type { Database, Queries } from "../database.ts";
 import { migrate } from "../migrate.ts";
 import { openDatabase } from "../open.ts";
 
-/** Behaviour of SQLite alone: writes that arrive together share a commit. See database.test.ts for the rest. */
+/** Behaviour of SQLite only: concurrent writes share a commit. See database.test.ts for the rest. */
 
 let folder: string;
 let database: Database;
@@ -92,7 +92,7 @@ describe("writes of one tick", () => {
     assert.deepEqual(await measure(() => Promise.allSettled(works())), { commits: 1, rows: 20 });
   });
 
-  it("leave no row behind when all of them fail", async () => {
+  it("store no row when all of them fail", async () => {
     const works = () => [write({ fails: true }), write({ fails: true, ticks: 2 })];
     assert.equal((await measure(() => Promise.allSettled(works()))).rows, 0);
   });
@@ -105,7 +105,7 @@ describe("writes of one tick", () => {
 
 describe("writes that only add rows", () => {
   const addsTo = "app";
-  let fresh: Database; // in which no write has failed yet
+  let fresh: Database; // without a failed write so far
   beforeEach(async () => {
     fresh = await openDatabase(sqliteUrl(folder), { connectionsMax: 1, timeoutMs: 10_000 });
     runs = 0;
@@ -241,7 +241,7 @@ describe("hasForeignCommits", () => {
     assert.equal(database.hasForeignCommits(), false);
   });
 
-  it("does not miss a foreign commit just before or after a commit of its own", async () => {
+  it("does not miss a foreign commit just before or after a commit of the same process", async () => {
     commit("before");
     await write();
     assert.equal(database.hasForeignCommits(), true);

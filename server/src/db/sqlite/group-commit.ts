@@ -9,7 +9,7 @@ import type { Tables } from "../tables.ts";
 /** Writes that arrive in the same tick share one transaction and one fsync. */
 export interface GroupCommit {
   readonly write: EngineWrite;
-  /** Without a savepoint until a work of the group fails; then the work runs again. */
+  /** Runs work without a savepoint until one in the group fails; then the work runs again. */
   readonly writeRepeatable: GroupedWrite;
   readonly commits: CommitStatistics;
   readonly waitingCount: number;
@@ -25,7 +25,7 @@ const groupItemsMax = 512;
  * cost of the others'.
  */
 const writesInSavepoints = 10_000;
-/** How often to poll whether another process's transaction has ended. */
+/** How often to poll while another process's transaction is running. */
 const pollMs = 2;
 
 /**
@@ -108,7 +108,7 @@ export function createGroupCommit(
       const group = waiting.slice(0, groupItemsMax);
       waiting = waiting.slice(groupItemsMax);
       await commitGroup(group);
-      // Requests that have arrived meanwhile join the next group.
+      // Requests that arrived during the commit join the next group.
       if (waiting.length > 0) await new Promise(setImmediate);
     }
     running = undefined;
@@ -176,9 +176,9 @@ async function runRepeatable(
 /** The work of one write within a group that is committed together. */
 interface Unit {
   readonly isRepeatable: boolean;
-  /** Runs the work inside the group's transaction, and keeps its result until the group is on disk. */
+  /** Runs the work inside the group's transaction, and holds its result until the group is on disk. */
   run(): Promise<void>;
-  /** The same in a savepoint: a work that fails leaves nothing, and the others of the group continue. */
+  /** The same in a savepoint: work that fails is undone, and the others of the group continue. */
   runInSavepoint(): Promise<void>;
   /** Called when the group is on disk. */
   settle(): void;
@@ -225,7 +225,7 @@ function createUnits(database: DatabaseSync, queries: Kysely<Tables>): CreateUni
           for (const effect of effects) effect();
           resolve(value);
         } catch (error) {
-          reject(error); // fails alone; the others of the group are still committed
+          reject(error); // only this write fails; the others of the group are still committed
         }
       };
     }
@@ -235,7 +235,7 @@ function createUnits(database: DatabaseSync, queries: Kysely<Tables>): CreateUni
       try {
         await run();
       } catch (error) {
-        // Some failures (a full disk) make SQLite roll back the whole transaction: then the whole group is lost.
+        // Some failures (a full disk) make SQLite roll back the transaction: then all writes of the group are lost.
         if (!database.isTransaction) throw error;
         rollbackToSavepoint.run();
         settle = () => reject(error);

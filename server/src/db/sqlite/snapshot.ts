@@ -6,10 +6,10 @@ import { PlainFailure } from "../../config/failure.ts";
 import type { Snapshot, StoredRow } from "../snapshot.ts";
 
 const rowsAtOnce = 64;
-/** SQLite keeps no statistics and counting blocks, so rows of a larger database are not counted. */
+/** SQLite has no statistics and counting blocks, so rows of a larger database are not counted. */
 const countedBytesMax = 4_294_967_296;
 
-/** Opens a read transaction. Writers continue meanwhile, and the write-ahead log grows until it ends. */
+/** Opens a read transaction. Writers continue, and the write-ahead log grows until the snapshot is closed. */
 export function openSqliteSnapshot(url: string): Snapshot {
   const file = fileURLToPath(url);
   if (!existsSync(file)) throw new PlainFailure(`There is no database ${file}.`);

@@ -73,7 +73,7 @@ export function openSqlite(url: string, options: DatabaseOptions): Database {
     hasPendingEffects: transactions.hasPendingEffects,
 
     hasForeignCommits() {
-      // `data_version` ignores commits of its own connection, so any change comes from another process.
+      // `data_version` ignores commits of the same connection, so any change comes from another process.
       const version = readDataVersion(dataVersion);
       if (version === versionSeen) return false;
       versionSeen = version;
@@ -154,7 +154,7 @@ function writeAhead(database: DatabaseSync, { timeoutMs }: DatabaseOptions): voi
 function readDataVersion(statement: StatementSync): number {
   try {
     const row: unknown = statement.get();
-    return (row as [number])[0]; // an array because of setReturnArrays, which the types do not know
+    return (row as [number])[0]; // an array because of setReturnArrays, which the types do not reflect
   } catch (error) {
     throw translateDatabaseError(error);
   }
@@ -251,7 +251,7 @@ class SqliteConnection implements DatabaseConnection {
     const values = parameters as readonly SQLInputValue[]; // no column has any other type
     if (toRow === undefined) return { rows: [], changes: statement.run(...values).changes };
     const rows: unknown = statement.all(...values);
-    // Arrays because of setReturnArrays, which the types do not know.
+    // Arrays because of setReturnArrays, which the types do not reflect.
     return { rows: (rows as unknown[][]).map((row) => toRow(row)) };
   }
 

@@ -17,7 +17,7 @@ import { statistics } from "./statistics.ts";
 import { users } from "./users.ts";
 import { webhooks } from "./webhooks.ts";
 
-/** Each area after those that its tables refer to. */
+/** Each area comes after the areas to which its tables refer. */
 const areas = [
   ...[applications, devices, users, crashReports, checkins, locations, files, metadata, metrics, events, webhooks],
   ...[mail, idempotency, limits, statistics, operators, deployment],
