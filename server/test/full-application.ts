@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { archivedTables } from "../src/archives/tables.ts";
 import { countAuditLog } from "../src/audit/audit.counting.ts";
-import { openSnapshot } from "../src/db/open-snapshot.ts";
+import { openSnapshot } from "../src/db/open.ts";
 import type { StoredRow } from "../src/db/snapshot.ts";
 import { leaseMsMax } from "../src/jobs/leases.ts";
 import { ownedIdKinds } from "../src/lib/kinds.ts";

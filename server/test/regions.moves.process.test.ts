@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openSnapshot } from "../src/db/open-snapshot.ts";
+import { openSnapshot } from "../src/db/open.ts";
 import { type Answer, assertError, assertResult } from "./harness.ts";
 import { createRegions, type Fault, type TestRegion } from "./regions.ts";
 import { killRunningServers } from "./running-server.ts";

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openSnapshot } from "../src/db/open-snapshot.ts";
+import { openSnapshot } from "../src/db/open.ts";
 import { type Answer, assertError, assertResult } from "./harness.ts";
 import { createRegions, type TestRegion } from "./regions.ts";
 import { killRunningServers, type RunningServer } from "./running-server.ts";

@@ -1,7 +1,7 @@
 import { createHash, hash } from "node:crypto";
 import { PlainFailure } from "../config/failure.ts";
 import { restoringName } from "../db/migrate.ts";
-import { openSnapshot } from "../db/open-snapshot.ts";
+import { openSnapshot } from "../db/open.ts";
 import type { Snapshot, StoredRow } from "../db/snapshot.ts";
 import { originalKey } from "../files/files.uploads.ts";
 import { type ByteStore, BytesMissing } from "../storage/byte-store.ts";

@@ -5,7 +5,7 @@ import { startTestApp, type TestApp } from "../../test/harness.ts";
 import { loadSecrets } from "../config/server-secret.ts";
 import { migrate } from "../db/migrate.ts";
 import { migrations } from "../db/migrations/list.ts";
-import { openSnapshot } from "../db/open-snapshot.ts";
+import { openSnapshot } from "../db/open.ts";
 import type { Snapshot } from "../db/snapshot.ts";
 import { backUp } from "./backup.ts";
 

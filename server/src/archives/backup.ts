@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { build } from "../config/version.ts";
-import { openSnapshot } from "../db/open-snapshot.ts";
+import { openSnapshot } from "../db/open.ts";
 import type { Clock } from "../lib/clock.ts";
 import { listFingerprints, listSecrets, type Secrets } from "../lib/secret-ring.ts";
 import type { ByteStore } from "../storage/byte-store.ts";

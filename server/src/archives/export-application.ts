@@ -1,6 +1,6 @@
 import { PlainFailure } from "../config/failure.ts";
 import { build } from "../config/version.ts";
-import { openSnapshot } from "../db/open-snapshot.ts";
+import { openSnapshot } from "../db/open.ts";
 import type { Snapshot, StoredRow } from "../db/snapshot.ts";
 import { originalKey } from "../files/files.uploads.ts";
 import type { Clock } from "../lib/clock.ts";

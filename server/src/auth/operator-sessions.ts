@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
-import { deleteEnded } from "../db/ended-rows.ts";
 import { prepare } from "../db/prepared.ts";
+import { deleteEnded } from "../db/steps.ts";
 import type { OperatorRow, OperatorSessionRow } from "../db/tables.ts";
 import { digestSecret } from "../lib/secrets.ts";
 

@@ -1,11 +1,11 @@
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
-import { deleteEnded } from "../db/ended-rows.ts";
 import { prepare } from "../db/prepared.ts";
 import { condition, equals, isAbove, type Order } from "../db/search/conditions.ts";
 import { readPage } from "../db/search/page.ts";
 import { type Scope, scopeStream } from "../db/search/scope.ts";
 import type { Stream } from "../db/search/stream.ts";
+import { deleteEnded } from "../db/steps.ts";
 import type { NewUserTokenRow, UserTokenRow } from "../db/tables.ts";
 import type { CallWork } from "../lib/call-work.ts";
 import type { Page, Position } from "../lib/keyset.ts";

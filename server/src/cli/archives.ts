@@ -15,7 +15,7 @@ import { mainRegion } from "../config/regions.ts";
 import { openSecrets } from "../config/server-secret.ts";
 import { type Backup, findRecordedSecret, putBackup } from "../db/deployment-facts.ts";
 import { migrations, withBaseline } from "../db/migrations/list.ts";
-import { openSnapshot } from "../db/open-snapshot.ts";
+import { openSnapshot } from "../db/open.ts";
 import { lowerThreadPriorities } from "../lib/thread-priority.ts";
 import { findApplicationRegion } from "../regions/regions.directory.store.ts";
 import { openByteStore } from "../storage/open.ts";

@@ -43,7 +43,7 @@ export interface Dialect {
    * Plans the further statements of the transaction for the current rows; undefined if the engine always does.
    * Otherwise a connection reuses plans that it made when the tables were empty.
    */
-  readonly planAgain?: RawBuilder<unknown>;
+  readonly replan?: RawBuilder<unknown>;
   /** Serializes transactions that pass the same string, from this statement until each is over. */
   takeTurns(text: string): readonly RawBuilder<unknown>[];
   /** True if a string may contain several statements, which saves round trips. */
@@ -95,7 +95,7 @@ export const postgresDialect: Dialect = {
   forShare: sql`for share`,
   forUpdate: sql`for update`,
   hasRowLocks: true,
-  planAgain: sql`set local plan_cache_mode = force_custom_plan`,
+  replan: sql`set local plan_cache_mode = force_custom_plan`,
   // Every transaction locks its virtual id, and its id from its first write on. The coordinator of Citus forwards
   // writes without an id, so all of its transactions may have written.
   runningWriters: sql`

@@ -155,20 +155,20 @@ describe("batched lookups", () => {
   });
 
   it("return the same rows as single statements", async () => {
-    const alone = await find(database.reads, keyOf(1));
-    const [together] = await Promise.all([find(database.reads, keyOf(1)), find(database.reads, keyOf(1))]);
-    assert.deepEqual({ ...together?.[0] }, { ...alone[0] });
-    assert.deepEqual(Object.keys(together?.[0] ?? {}), Object.keys(alone[0] ?? {}));
+    const single = await find(database.reads, keyOf(1));
+    const [batched] = await Promise.all([find(database.reads, keyOf(1)), find(database.reads, keyOf(1))]);
+    assert.deepEqual({ ...batched?.[0] }, { ...single[0] });
+    assert.deepEqual(Object.keys(batched?.[0] ?? {}), Object.keys(single[0] ?? {}));
   });
 
   it("return values of every type like single statements", {
     skip: !isPostgres && "the types of PostgreSQL",
   }, async () => {
-    const alone = await Promise.all(names.map((_, index) => findTypes(database.reads, keyOf(index))));
-    const together = await Promise.all([1, 1, 2].map((index) => findTypes(database.reads, keyOf(index))));
+    const single = await Promise.all(names.map((_, index) => findTypes(database.reads, keyOf(index))));
+    const batched = await Promise.all([1, 1, 2].map((index) => findTypes(database.reads, keyOf(index))));
     assert.deepEqual(
-      together.map(([row]) => ({ ...row })),
-      [1, 1, 2].map((index) => ({ ...alone[index]?.[0] })),
+      batched.map(([row]) => ({ ...row })),
+      [1, 1, 2].map((index) => ({ ...single[index]?.[0] })),
     );
   });
 

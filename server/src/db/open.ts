@@ -1,4 +1,5 @@
 import type { Database, DatabaseOptions } from "./database.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 /**
  * Returns the reason why a server cannot use the database, as a sentence for operators.
@@ -23,4 +24,18 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
   }
   const { openPostgres } = await import("./postgres/postgres.ts");
   return openPostgres(url, options);
+}
+
+/**
+ * Opens a snapshot that contains every write answered before this call.
+ *
+ * @throws Error if the database is missing or is not a Rollcall database
+ */
+export async function openSnapshot(url: string): Promise<Snapshot> {
+  if (url.startsWith("file:")) {
+    const { openSqliteSnapshot } = await import("./sqlite/snapshot.ts");
+    return openSqliteSnapshot(url);
+  }
+  const { openPostgresSnapshot } = await import("./postgres/snapshot.ts");
+  return openPostgresSnapshot(url);
 }

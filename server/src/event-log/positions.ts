@@ -137,7 +137,7 @@ async function settleSome(
 ): Promise<ChunkOutcome> {
   if (isPatient) await lockLog(applicationId, { dialect }, queries);
   else if (!(await tryLockLog(applicationId, { dialect }, queries))) return "locked";
-  if (dialect.planAgain !== undefined) await dialect.planAgain.execute(queries);
+  if (dialect.replan !== undefined) await dialect.replan.execute(queries);
   const { numAffectedRows } = await sql`
     update events set position = placed.position
     from (

@@ -1,7 +1,7 @@
 import { type OnConflictBuilder, sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
-import { deleteEnded } from "../db/ended-rows.ts";
 import { prepare } from "../db/prepared.ts";
+import { deleteEnded } from "../db/steps.ts";
 import type { Tables } from "../db/tables.ts";
 import { noUsage, type Usage } from "./idempotency.usage.ts";
 

@@ -4,7 +4,7 @@ import type { Config } from "../config/config.ts";
 import type { Log } from "../config/log.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
-import { deleteEnded } from "../db/ended-rows.ts";
+import { deleteEnded } from "../db/steps.ts";
 import { runInCall } from "../lib/current-call.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
 import { createSigner } from "../lib/signer.ts";

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
-import { deleteEnded } from "../db/ended-rows.ts";
+import { deleteEnded } from "../db/steps.ts";
 
 /**
  * At most `max` mails of one subject in any period of this length. The subject is a keyed digest: see {@link

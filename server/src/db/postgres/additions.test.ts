@@ -82,7 +82,7 @@ describe("rows that are added concurrently", { skip }, () => {
   }
 
   /** Adds rows until three rows are one statement with arrays; two are sent as lists. */
-  async function untilArrays(): Promise<void> {
+  async function addUntilArrays(): Promise<void> {
     for (;;) {
       const earlier = statements();
       await Promise.all([newRow(), newRow(), newRow()].map(add));
@@ -91,7 +91,7 @@ describe("rows that are added concurrently", { skip }, () => {
   }
 
   it("share statements, and each row has its own values", async () => {
-    await untilArrays();
+    await addUntilArrays();
     const rows = ["", "null", '"quoted" \\ {a,b}', "line\nbreak", "日本 ü 🙂"].map((name) => newRow({ name }));
     const others = Array.from({ length: 32 }, () => newRow());
     const earlier = statements();
@@ -103,7 +103,7 @@ describe("rows that are added concurrently", { skip }, () => {
   it("share statements with lists before the types of their columns are cached", async () => {
     const insertUnknown = newInsert();
     const rows = Array.from({ length: 37 }, () => newRow());
-    await untilArrays();
+    await addUntilArrays();
     const earlier = statements();
     await Promise.all(
       rows.map((row) => opened.database.write(({ queries }) => insertUnknown(queries, row), { addsTo: "app" })),

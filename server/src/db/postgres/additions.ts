@@ -1,7 +1,6 @@
 import { type Addition, placeholders } from "../prepared.ts";
 import { createTickQueue, type Waiting } from "../tick-queue.ts";
-import { arrayLiteral } from "./arrays.ts";
-import type { ArrayRows, LookupRunners } from "./lookups.ts";
+import { type ArrayRows, arrayLiteral, type LookupRunners } from "./lookups.ts";
 
 type Rows = readonly Waiting<readonly unknown[]>[];
 
@@ -52,8 +51,8 @@ export function createAdditions(
     const arrayText = takesArrays() ? arrayTexts.get(addition) : undefined;
     for (const distinct of splitByKey(addition, waiting)) {
       // A missing value would become null in an array; the statement of a list refuses it.
-      const isWhole = distinct.length > 1 && !distinct.some(({ values }) => values.includes(undefined));
-      const text = isWhole ? arrayText : undefined;
+      const isComplete = distinct.length > 1 && !distinct.some(({ values }) => values.includes(undefined));
+      const text = isComplete ? arrayText : undefined;
       if (text === undefined) {
         for (const rows of splitBySize(distinct)) sendList(addition, rows);
       } else {
@@ -70,14 +69,14 @@ const texts = new WeakMap<Addition, Map<number, string>>();
 
 /** The statement that adds this number of rows. */
 function textFor(addition: Addition, count: number): string {
-  const known = texts.get(addition) ?? new Map<number, string>();
-  texts.set(addition, known);
-  let text = known.get(count);
+  const compiled = texts.get(addition) ?? new Map<number, string>();
+  texts.set(addition, compiled);
+  let text = compiled.get(count);
   if (text === undefined) {
     const { head, tail, columnCount } = addition;
     const rows = Array.from({ length: count }, (_, row) => `(${placeholders(row * columnCount, columnCount)})`);
     text = `${head} ${rows.join(", ")}${tail}`;
-    known.set(count, text);
+    compiled.set(count, text);
   }
   return text;
 }

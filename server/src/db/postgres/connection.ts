@@ -11,7 +11,8 @@ import {
   translateDatabaseError,
   unboundedStatement,
 } from "../dialect.ts";
-import type { PostgresActivity } from "./activity.ts";
+import { createStatementWatch, type StatementWatch, type StatementWatchOptions } from "../statement-watch.ts";
+import { type CommitStatistics, createCommitStatistics } from "../statistics.ts";
 import { setBoundsOfTransaction } from "./bounds.ts";
 import type { ArrayRows } from "./lookups.ts";
 import type { PostgresPool } from "./pool.ts";
@@ -29,7 +30,7 @@ export class PostgresConnection implements DatabaseConnection {
   #session: PostgresSession | undefined;
   #isInTransaction = false;
   /** Sent together with the first statement to save a round trip; every statement of the transaction awaits it. */
-  #begun: Promise<unknown> = Promise.resolve();
+  #beginning: Promise<unknown> = Promise.resolve();
 
   constructor(
     pool: PostgresPool,
@@ -94,7 +95,7 @@ export class PostgresConnection implements DatabaseConnection {
     const options = { isPrepared: true, isUnbounded: sql === unboundedStatement, ...given };
     const sentAt = performance.now();
     const running = (this.#session ?? this.#pool).run(sql, parameters, options);
-    const [rows] = await Promise.all([running, this.#begun]).catch((error) => {
+    const [rows] = await Promise.all([running, this.#beginning]).catch((error) => {
       // A shared statement does not report its session, so every session opened until now counts as outdated.
       this.#renewIfOutdated(error, this.#session === undefined ? performance.now() : sentAt);
       throw error;
@@ -118,8 +119,8 @@ export class PostgresConnection implements DatabaseConnection {
     this.#activity.inTransaction += 1;
     this.#isInTransaction = true;
     const begin = isPooled ? `begin${setBoundsOfTransaction(timeoutMs)}` : "begin";
-    this.#begun = this.#session.run(settings === "" ? begin : `${begin}; ${settings}`, []);
-    this.#begun.catch(() => {}); // the first statement reports it
+    this.#beginning = this.#session.run(settings === "" ? begin : `${begin}; ${settings}`, []);
+    this.#beginning.catch(() => {}); // the first statement reports it
   }
 
   /** @param writes the number of writes in the transaction */
@@ -130,7 +131,7 @@ export class PostgresConnection implements DatabaseConnection {
     const startedAt = performance.now();
     let command: string | undefined;
     try {
-      const [ended] = await Promise.all([this.#session?.run(statement, []), this.#begun]);
+      const [ended] = await Promise.all([this.#session?.run(statement, []), this.#beginning]);
       this.#isInTransaction = false;
       command = ended?.command;
     } catch (error) {
@@ -170,4 +171,24 @@ export class PostgresConnection implements DatabaseConnection {
 /** Refuses to stream: nothing does, because pages are small. */
 export function refuseStreaming(): never {
   throw new Error("Streaming is not supported");
+}
+
+/** The current use of all connections. */
+export interface PostgresActivity {
+  readonly watch: StatementWatch;
+  readonly commits: CommitStatistics;
+  readonly commitListeners: (() => void)[];
+  /** Transactions that wait for a connection. */
+  waiting: number;
+  inTransaction: number;
+}
+
+export function createPostgresActivity(options: Partial<StatementWatchOptions>): PostgresActivity {
+  return {
+    watch: createStatementWatch("postgresql", { slowQueryMs: 0, ...options }),
+    commits: createCommitStatistics(),
+    commitListeners: [],
+    waiting: 0,
+    inTransaction: 0,
+  };
 }

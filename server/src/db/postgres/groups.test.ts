@@ -31,7 +31,7 @@ describe("concurrent writes of one application", { skip }, () => {
   }
 
   /** Adds rows while another write of the same group runs another statement. */
-  async function addBeside<T>(other: Promise<T>): Promise<{ names: string[]; outcome: PromiseSettledResult<T> }> {
+  async function addDuring<T>(other: Promise<T>): Promise<{ names: string[]; outcome: PromiseSettledResult<T> }> {
     const names = [newName(), newName(), newName()];
     const added = names.map((name) => add(name));
     const [outcome] = await Promise.allSettled([other]);
@@ -103,7 +103,7 @@ describe("concurrent writes of one application", { skip }, () => {
 
   it("are not affected by one that fails after it has written, and none of its rows remains", async () => {
     const name = newName();
-    const { outcome } = await addBeside(failing(name));
+    const { outcome } = await addDuring(failing(name));
     assert.ok(outcome.status === "rejected" && /on purpose/.test(String(outcome.reason)));
     assert.deepEqual(await stored([name]), []);
   });
@@ -116,14 +116,14 @@ describe("concurrent writes of one application", { skip }, () => {
       },
       { addsTo: "app" },
     );
-    const { outcome } = await addBeside(refused);
+    const { outcome } = await addDuring(refused);
     assert.ok(outcome.status === "rejected" && isUnavailable(outcome.reason));
     assert.equal(countCommits(), 1);
   });
 
   it("are not affected by one that PostgreSQL refuses", async () => {
     const taken = await add(newName());
-    const { outcome } = await addBeside(add(taken));
+    const { outcome } = await addDuring(add(taken));
     assert.ok(outcome.status === "rejected" && isUniqueViolation(outcome.reason));
   });
 
@@ -164,7 +164,7 @@ describe("concurrent writes of one application", { skip }, () => {
         },
         { addsTo: "app" },
       );
-    await addBeside(Promise.all([increment(), increment(), increment(), increment()]));
+    await addDuring(Promise.all([increment(), increment(), increment(), increment()]));
     const row = await opened.database.reads
       .selectFrom("applications")
       .select("token_version")

@@ -14,7 +14,7 @@ type Work<T> = (transaction: Transaction) => Promise<T>;
 
 export interface GroupEngine {
   /** Runs work in a separate transaction. */
-  alone<T>(work: Work<T>): Promise<T>;
+  ungrouped<T>(work: Work<T>): Promise<T>;
   /** Returns a connection that no other transaction uses. */
   connect(): PostgresConnection;
   queriesOver(connection: DatabaseConnection): Queries;
@@ -23,13 +23,13 @@ export interface GroupEngine {
 }
 
 /** Concurrent groups of one application: one writes while the other waits for the disk. */
-const groupsAtOnce = 2;
+const concurrentGroupsMax = 2;
 /** Bounds the duration of one transaction, for which its writes wait. */
 const membersMax = 64;
 /** How long a group waits for a lock: all of its writes wait. */
 const lockMsMax = 20;
 /** After a group was rolled back, the writes of its application run in separate transactions for this time. */
-const aloneMs = 1_000;
+const ungroupedMs = 1_000;
 /** Statements that exclude other transactions do not exclude other writes of the same group. */
 const excludesOthers = /\bfor (no key )?update\b|pg_advisory/;
 
@@ -37,7 +37,7 @@ interface Writes {
   waiting: Member[];
   running: number;
   isScheduled: boolean;
-  aloneUntil: number;
+  ungroupedUntil: number;
 }
 
 /**
@@ -55,7 +55,7 @@ export function createWriteGroups(engine: GroupEngine): GroupedWrite {
   const applications = new Map<string, Writes>();
 
   function schedule(applicationId: string, writes: Writes): void {
-    if (writes.isScheduled || writes.running >= groupsAtOnce) return;
+    if (writes.isScheduled || writes.running >= concurrentGroupsMax) return;
     writes.isScheduled = true;
     setImmediate(() => {
       writes.isScheduled = false;
@@ -65,23 +65,28 @@ export function createWriteGroups(engine: GroupEngine): GroupedWrite {
 
   async function start(applicationId: string, writes: Writes): Promise<void> {
     const group = writes.waiting.splice(0, membersMax);
-    if (performance.now() < writes.aloneUntil) {
-      for (const member of group) member.runAlone();
+    if (performance.now() < writes.ungroupedUntil) {
+      for (const member of group) member.runUngrouped();
     } else {
       writes.running += 1;
       if (writes.waiting.length > 0) schedule(applicationId, writes);
-      if (await runGroup(group, engine)) writes.aloneUntil = performance.now() + aloneMs;
+      if (await runGroup(group, engine)) writes.ungroupedUntil = performance.now() + ungroupedMs;
       writes.running -= 1;
     }
     if (writes.waiting.length > 0) schedule(applicationId, writes);
-    else if (writes.running === 0 && performance.now() >= writes.aloneUntil) applications.delete(applicationId);
+    else if (writes.running === 0 && performance.now() >= writes.ungroupedUntil) applications.delete(applicationId);
   }
 
   return (work, applicationId) =>
     new Promise((resolve, reject) => {
-      const writes = applications.get(applicationId) ?? { waiting: [], running: 0, isScheduled: false, aloneUntil: 0 };
+      const writes = applications.get(applicationId) ?? {
+        waiting: [],
+        running: 0,
+        isScheduled: false,
+        ungroupedUntil: 0,
+      };
       applications.set(applicationId, writes);
-      writes.waiting.push(createMember(work, engine.alone, resolve, reject));
+      writes.waiting.push(createMember(work, engine.ungrouped, resolve, reject));
       schedule(applicationId, writes);
     });
 }
@@ -93,7 +98,7 @@ async function runGroup(members: readonly Member[], engine: GroupEngine): Promis
   } catch (error) {
     const isOfOne = !(error instanceof ApiError) || isConflict(error); // else the database cannot be used now
     for (const member of members) {
-      if (isOfOne) member.runAlone();
+      if (isOfOne) member.runUngrouped();
       else member.reject(error);
     }
     return isOfOne;
@@ -146,7 +151,7 @@ interface Member {
   hasWritten: boolean;
   readonly hasFailed: boolean;
   run(queries: Queries): Promise<void>;
-  runAlone(): void;
+  runUngrouped(): void;
   /** Called after the group has committed. */
   settle(): void;
   reject(error: unknown): void;
@@ -154,14 +159,14 @@ interface Member {
 
 function createMember<T>(
   work: Work<T>,
-  alone: GroupEngine["alone"],
+  ungrouped: GroupEngine["ungrouped"],
   resolve: (value: T) => void,
   reject: (error: unknown) => void,
 ): Member {
   const effects: (() => void)[] = [];
   let hasFailed = false;
   let finish = () => {};
-  const runAlone = () => void alone(work).then(resolve, reject);
+  const runUngrouped = () => void ungrouped(work).then(resolve, reject);
   return {
     hasWritten: false,
     get hasFailed() {
@@ -176,10 +181,10 @@ function createMember<T>(
         };
       } catch (error) {
         hasFailed = true;
-        finish = error instanceof NeedsOwnTransaction ? runAlone : () => reject(error);
+        finish = error instanceof NeedsOwnTransaction ? runUngrouped : () => reject(error);
       }
     },
-    runAlone,
+    runUngrouped,
     settle() {
       try {
         finish();

@@ -3,7 +3,6 @@ import { ApiError } from "../../lib/errors.ts";
 import type { Lookup, Values } from "../prepared.ts";
 import { createRowCompiler } from "../row-of-values.ts";
 import { createTickQueue, type Waiting } from "../tick-queue.ts";
-import { arrayLiteral } from "./arrays.ts";
 
 /** Rows as arrays of values. */
 export interface ArrayRows {
@@ -33,7 +32,7 @@ export function createLookups(runners: LookupRunners): (lookup: Lookup, values: 
   function send(lookup: Lookup, waiting: Lookups): void {
     const [first] = waiting;
     if (first === undefined || waiting.length === 1) {
-      sendAlone(lookup, waiting);
+      sendSeparately(lookup, waiting);
       return;
     }
     const { sql, names, rowsOf } = batchOf(lookup, first.values);
@@ -45,13 +44,13 @@ export function createLookups(runners: LookupRunners): (lookup: Lookup, values: 
         for (const [index, { resolve }] of waiting.entries()) resolve(rows[index] ?? []);
       },
       (error) => {
-        if (!(error instanceof ApiError)) return sendAlone(lookup, waiting); // one of the lookups may be the reason
+        if (!(error instanceof ApiError)) return sendSeparately(lookup, waiting); // one of the lookups may be the reason
         for (const { reject } of waiting) reject(error); // the database cannot be used now
       },
     );
   }
 
-  function sendAlone(lookup: Lookup, waiting: Lookups): void {
+  function sendSeparately(lookup: Lookup, waiting: Lookups): void {
     for (const { values, call, resolve, reject } of waiting) {
       const given = lookup.names.map((name) => values[name]);
       runInCall(call, () => runners.single(lookup, given)).then(resolve, reject);
@@ -103,8 +102,8 @@ const statements = new WeakMap<Lookup, LookupBatch>();
 
 /** @param values the values of one lookup, which determine the types */
 function batchOf(lookup: Lookup, values: Values): LookupBatch {
-  const known = statements.get(lookup);
-  if (known !== undefined) return known;
+  const prepared = statements.get(lookup);
+  if (prepared !== undefined) return prepared;
   const names = [...new Set(lookup.names)].filter((name) => name !== lookup.application);
   const lists = names.map((name, index) => `$${index + 2}::${typeof values[name] === "number" ? "bigint" : "text"}[]`);
   const aliases = names.map((_, index) => `value_${index}`);
@@ -131,3 +130,17 @@ function batchOf(lookup: Lookup, values: Values): LookupBatch {
   statements.set(lookup, made);
   return made;
 }
+
+/** An array in the text format of PostgreSQL. */
+export function arrayLiteral(values: readonly unknown[]): string {
+  return `{${values.map(itemLiteral).join()}}`;
+}
+
+function itemLiteral(value: unknown): string {
+  if (value === null || value === undefined) return "null";
+  if (typeof value === "number") return String(value);
+  const text = String(value);
+  return `"${needsEscape.test(text) ? text.replaceAll(/["\\]/g, "\\$&") : text}"`;
+}
+
+const needsEscape = /["\\]/;

@@ -17,8 +17,7 @@ import { runPrepared, type Statement } from "../prepared.ts";
 import { createRowCompiler, type ToRow } from "../row-of-values.ts";
 import type { Tables } from "../tables.ts";
 import { createTransactions } from "../transactions.ts";
-import { createPostgresActivity } from "./activity.ts";
-import { PostgresConnection, refuseStreaming } from "./connection.ts";
+import { createPostgresActivity, PostgresConnection, refuseStreaming } from "./connection.ts";
 import { createWriteGroups } from "./groups.ts";
 import { createLookups } from "./lookups.ts";
 import { createPostgresPool } from "./pool.ts";
@@ -162,7 +161,7 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
   }
 
   const inGroups = createWriteGroups({
-    alone: write,
+    ungrouped: write,
     connect,
     takesArrays() {
       if (isCitus === undefined) void askForCitus();

@@ -17,16 +17,16 @@ describe("a session of PostgreSQL", () => {
 
   /** @returns the address of the server and its number of connections */
   async function listen(receive: (socket: Socket) => void) {
-    const came = { count: 0, at: "" };
+    const accepted = { count: 0, at: "" };
     const server = createServer((socket) => {
-      came.count += 1;
+      accepted.count += 1;
       socket.on("error", () => {});
       receive(socket);
     });
     servers.push(server);
     await once(server.listen(0, "127.0.0.1"), "listening");
-    came.at = `127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on TCP
-    return came;
+    accepted.at = `127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on TCP
+    return accepted;
   }
 
   /** @returns the error codes of two statements */

@@ -71,7 +71,7 @@ export class PostgresSession {
   #heardAt = 0;
   /** Statements queued until the first answer: the driver would send half of them, and the rest after later ones. */
   #held: (() => void)[] | undefined;
-  #isBegun = false;
+  #hasSentSettings = false;
   #isConnected = false;
   #isUnbounded = false;
   #isRetired = false;
@@ -166,18 +166,18 @@ export class PostgresSession {
         const sent = asArrays ? unsafe.values() : unsafe;
         sent.then(
           (rows) => {
-            this.#begun();
+            this.#settingsAnswered();
             this.#answered(reject);
             resolve(rows);
           },
           (error) => {
-            this.#begun(error);
+            this.#settingsAnswered(error);
             this.#answered(reject, error);
             reject(error);
           },
         );
       };
-      if (!this.#isBegun) this.#begin(send);
+      if (!this.#hasSentSettings) this.#begin(send);
       else if (this.#held === undefined) send();
       else this.#held.push(send);
     });
@@ -232,7 +232,7 @@ export class PostgresSession {
 
   /** Sends the session settings before the first statement; an error of theirs fails that statement. */
   #begin(sendFirst: () => void): void {
-    this.#isBegun = true;
+    this.#hasSentSettings = true;
     this.#held = [];
     if (this.#bounds === undefined) {
       sendFirst();
@@ -240,13 +240,13 @@ export class PostgresSession {
     }
     this.#held.push(sendFirst);
     this.#sql.unsafe(this.#bounds).then(
-      () => this.#begun(),
-      (error) => this.#begun(error),
+      () => this.#settingsAnswered(),
+      (error) => this.#settingsAnswered(error),
     );
   }
 
   /** Called when the session settings have been answered. */
-  #begun(error?: unknown): void {
+  #settingsAnswered(error?: unknown): void {
     if (error === undefined) this.#connected();
     const held = this.#held;
     if (held === undefined || this.#isBroken) return;
@@ -309,11 +309,11 @@ export class PostgresSession {
   #checkSilence(): void {
     this.#timer = undefined;
     if (this.#pending.size === 0 || this.#isBroken) return;
-    const left = this.#answeredAt + this.#patienceMs - performance.now();
-    if (left <= 0 && !this.#isUnbounded) {
+    const remainingMs = this.#answeredAt + this.#patienceMs - performance.now();
+    if (remainingMs <= 0 && !this.#isUnbounded) {
       this.#wasSilent = true;
       this.#break();
-    } else this.#timer = setTimeout(() => this.#checkSilence(), Math.max(left, this.#patienceMs / 10)).unref();
+    } else this.#timer = setTimeout(() => this.#checkSilence(), Math.max(remainingMs, this.#patienceMs / 10)).unref();
   }
 }
 

@@ -6,7 +6,7 @@ import { deploymentTables, tablesInErasureOrder } from "../table-catalogue.ts";
 import { addressOf } from "./address.ts";
 import { liftBounds } from "./bounds.ts";
 
-const rowsAtOnce = 64;
+const rowsPerChunk = 64;
 /** Each attempt fails if a migration has dropped a table since. */
 const beginTriesMax = 10;
 
@@ -94,9 +94,9 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
         const query = `select * from ${quoted(table)} where true${conditions.join("")}`;
         await run(`declare ${cursor} no scroll cursor for ${query}`, Object.values(having));
         for (;;) {
-          const rows = await run<StoredRow>(`fetch ${rowsAtOnce} from ${cursor}`);
+          const rows = await run<StoredRow>(`fetch ${rowsPerChunk} from ${cursor}`);
           yield* rows;
-          if (rows.length < rowsAtOnce) break;
+          if (rows.length < rowsPerChunk) break;
         }
         await run(`close ${cursor}`); // the transaction closes a partly read cursor
       },

@@ -103,14 +103,14 @@ type RowOrder<Row> = Pick<Stream<Row>, "keyOf" | "isDescending">;
 function distanceKey<Row extends { readonly id: string }>(area: Area<Row>): (row: Row) => Key {
   const middle = middleOf(area.range);
   // Sorting, merging and filtering need the key of a row many times.
-  const known = new Map<Row, Key>();
+  const keys = new Map<Row, Key>();
   return (row) => {
-    let key = known.get(row);
+    let key = keys.get(row);
     if (key === undefined) {
       const location = area.locationOf(row);
       // Every row of an area has a location.
       key = [location === undefined ? 0 : distanceMeters(middle, location), row.id];
-      known.set(row, key);
+      keys.set(row, key);
     }
     return key;
   };
@@ -128,7 +128,7 @@ const ringMetersMin = 2;
  */
 const ringShareMin = 1 / 64;
 /** Index entries per statement when a ring holds many rows. */
-const crowdEntriesAtOnce = 4_000;
+const crowdEntriesPerChunk = 4_000;
 /** This number of index entries of a crowd costs as much as a row. */
 const entriesPerRow = 8;
 /** A location is less than this away from the middle of its cell, rounding included. */
@@ -233,7 +233,7 @@ function createRingStream<Row extends { readonly id: string }>(
     const entries: { id: string; meters: number }[] = [];
     const cells = cellsOfRing(middle, inner, outer, crowdRangesMax);
     let examined = 0;
-    for await (const chunk of chunksIn<CellEntry>(entryScope, cells, crowdEntriesAtOnce, queries, work)) {
+    for await (const chunk of chunksIn<CellEntry>(entryScope, cells, crowdEntriesPerChunk, queries, work)) {
       examined += chunk.length;
       for (const { id, entry_cell } of chunk) {
         const meters = distanceMeters(middle, centerOfCell(entry_cell));
@@ -315,7 +315,7 @@ function createRingStream<Row extends { readonly id: string }>(
   }
 
   /** Returns the walk of the previous call if it has gathered the rows at the bound. */
-  function goOn(isInward: boolean, bound: Take["bound"]): RingWalk<Row> | undefined {
+  function continueWalk(isInward: boolean, bound: Take["bound"]): RingWalk<Row> | undefined {
     if (walk === undefined || walk.isInward !== isInward || bound === undefined) return undefined;
     const meters = Number(bound.key[0]);
     const isWithin = isInward ? meters <= walk.start && meters > walk.edge : meters >= walk.start && meters < walk.edge;
@@ -330,7 +330,7 @@ function createRingStream<Row extends { readonly id: string }>(
     skipRows,
     async take({ direction, bound, count }, work) {
       const isInward = order.isDescending === (direction === "forward");
-      const now = goOn(isInward, bound) ?? beginAt(isInward, bound);
+      const now = continueWalk(isInward, bound) ?? beginAt(isInward, bound);
       walk = now;
       for (let isFirst = true; ; isFirst = false) {
         const rows =
@@ -355,24 +355,24 @@ function widthFor(
   return isInward ? inner - Math.sqrt(Math.max(inner ** 2 - area, 0)) : Math.sqrt(outer ** 2 + area) - outer;
 }
 
-/** Reads all rows in some cells, about `rowsAtOnce` with each statement. */
+/** Reads all rows in some cells, about `rowsPerChunk` with each statement. */
 async function* chunksIn<Row extends { readonly id: string }>(
   scope: Scope,
   cells: readonly CellRange[],
-  rowsAtOnce: number,
+  rowsPerChunk: number,
   queries: Queries,
   work: CallWork | undefined,
 ): AsyncGenerator<readonly Row[], void, undefined> {
   const [first, ...others] = cells;
   if (first === undefined) return;
   if (others.length === 0) {
-    yield* eachChunk(rowsByCell<Row>(scope, first, queries), rowsAtOnce, work);
+    yield* eachChunk(rowsByCell<Row>(scope, first, queries), rowsPerChunk, work);
     return;
   }
-  if (!(await hasMoreInCells(scope, cells, rowsAtOnce, queries))) {
+  if (!(await hasMoreInCells(scope, cells, rowsPerChunk, queries))) {
     // Rows may have been added since the count.
-    const rows = await rowsInCells<Row>([scope], cells, rowsAtOnce * 2, queries);
-    if (rows.length < rowsAtOnce * 2) {
+    const rows = await rowsInCells<Row>([scope], cells, rowsPerChunk * 2, queries);
+    if (rows.length < rowsPerChunk * 2) {
       yield rows;
       return;
     }
@@ -380,7 +380,7 @@ async function* chunksIn<Row extends { readonly id: string }>(
   const middleAt = cells.length >> 1;
   for (const half of [cells.slice(0, middleAt), cells.slice(middleAt)]) {
     await yieldWork(work);
-    yield* chunksIn<Row>(scope, half, rowsAtOnce, queries, work);
+    yield* chunksIn<Row>(scope, half, rowsPerChunk, queries, work);
   }
 }
 

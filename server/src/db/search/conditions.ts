@@ -44,13 +44,13 @@ export function equals(column: string, value: string | number): Condition {
  */
 export function textEquals(column: string, text: string): Condition {
   const key = `key of ${column}`;
-  const isWhole = text.length < keyCharacters;
+  const isShort = text.length < keyCharacters;
   return {
-    shape: `${column} = ${isWhole ? "text" : "long text"}`,
+    shape: `${column} = ${isShort ? "text" : "long text"}`,
     values: { [column]: text, [key]: textKey(text) },
     sql(parameter) {
-      const isAlike = sql`${textKeySql(column)} = ${parameter(key)}`;
-      return isWhole ? isAlike : sql`${isAlike} and ${sql.ref(column)} = ${parameter(column)}`;
+      const isKeyEqual = sql`${textKeySql(column)} = ${parameter(key)}`;
+      return isShort ? isKeyEqual : sql`${isKeyEqual} and ${sql.ref(column)} = ${parameter(column)}`;
     },
   };
 }

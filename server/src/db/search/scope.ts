@@ -57,17 +57,17 @@ export function scopeStream<Row>(
   isDescending: boolean,
   queries: Queries,
 ): Stream<Row> {
-  const whole = withAllConditions(scope);
+  const complete = withAllConditions(scope);
   const { constants } = scope;
   const runFewHere = scope.isForAll === true ? runFewForAll : runFew;
-  return walkOrder(whole, order, isDescending, async (shape, part, work) => {
+  return walkOrder(complete, order, isDescending, async (shape, part, work) => {
     const isFew = Number(part.values["count"]) <= fewRowsMax;
     const rows = await (isFew ? runFewHere : runShape)<Row>(queries, shape, part.values, (parameter) => {
-      const { from, few } = whole;
+      const { from, few } = complete;
       const source = few === undefined ? from : sql`(${few(parameter)}) as few cross join ${from}`;
       const found = sql`from ${source} where ${part.conditions(parameter)} ${part.begin(parameter)}
         order by ${sortedBy(part.columns, part.isDown)} limit ${rowLimit(parameter("count"))}`;
-      return compilable(sql<Row>`select ${constants?.select ?? selectOfScope(whole, parameter)} ${found}`, queries);
+      return compilable(sql<Row>`select ${constants?.select ?? selectOfScope(complete, parameter)} ${found}`, queries);
     });
     if (constants !== undefined) for (const row of rows) Object.assign(row as object, constants.values);
     work?.examined(rows.length);
@@ -96,9 +96,9 @@ function walkOrder<Row>(
   const shape = `${shapeOf(scope)} by ${order.shape}`;
   const scopeValues = valuesOf(scope);
   // A column that a condition fixes does not affect the order, which no engine detects for expressions.
-  const isAlike = scope.conditions.some((each) => `${each.shape} `.startsWith(`${order.shape} = `));
-  const columns = isAlike ? order.columns.slice(1) : order.columns;
-  const ranged = isAlike ? "created_at" : order.shape;
+  const isFixed = scope.conditions.some((each) => `${each.shape} `.startsWith(`${order.shape} = `));
+  const columns = isFixed ? order.columns.slice(1) : order.columns;
+  const ranged = isFixed ? "created_at" : order.shape;
   const [first, ...others] = columns;
 
   return {
@@ -123,7 +123,7 @@ function walkOrder<Row>(
       }
       if (bound === undefined) return readPart("all", columns, () => sql``);
 
-      const keyValues = isAlike ? bound.key.slice(1) : bound.key;
+      const keyValues = isFixed ? bound.key.slice(1) : bound.key;
       for (const [index, value] of keyValues.entries()) values[`key ${index}`] = value;
       // Given two bounds of one column an engine may start the scan at either one, so both are set to the narrower one.
       const limit = `${ranged} ${isDown ? "<=" : ">="}`;
@@ -291,15 +291,15 @@ export function entriesOf({ rowCondition: _, constants: __, ...scope }: Scope): 
 
 /** Returns the rows of a scope with these values of its `tie`, unordered. */
 export async function rowsByTie<Row>(scope: Scope, ties: readonly string[], queries: Queries): Promise<Row[]> {
-  const whole = withAllConditions(scope);
+  const complete = withAllConditions(scope);
   const { from, tie = "id" } = scope;
   const list = padList(ties);
-  const values: Record<string, unknown> = { ...valuesOf(whole) };
+  const values: Record<string, unknown> = { ...valuesOf(complete) };
   for (const [index, value] of list.entries()) values[`tie ${index}`] = value;
-  return runShape<Row>(queries, `${shapeOf(whole)} of ${list.length} ties`, values, (parameter) => {
+  return runShape<Row>(queries, `${shapeOf(complete)} of ${list.length} ties`, values, (parameter) => {
     const listed = sql.join(list.map((_, index) => sql`${parameter(`tie ${index}`)}`));
-    const conditions = sql`${conditionsOf(whole, parameter)} and ${sql.ref(tie)} in (${listed})`;
-    return compilable(sql<Row>`select ${selectOfScope(whole, parameter)} from ${from} where ${conditions}`, queries);
+    const conditions = sql`${conditionsOf(complete, parameter)} and ${sql.ref(tie)} in (${listed})`;
+    return compilable(sql<Row>`select ${selectOfScope(complete, parameter)} from ${from} where ${conditions}`, queries);
   });
 }
 

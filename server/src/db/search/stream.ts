@@ -141,8 +141,8 @@ export async function takeAfterOffset<Row>(
  * Iterates over all rows of a stream in chunks, yielding to the event loop between them. Rows that are added or deleted
  * during the iteration may or may not appear.
  */
-export async function* eachRow<Row>(stream: Stream<Row>, rowsAtOnce: number): AsyncGenerator<Row, void, undefined> {
-  for await (const rows of eachChunk(stream, rowsAtOnce)) yield* rows;
+export async function* eachRow<Row>(stream: Stream<Row>, rowsPerChunk: number): AsyncGenerator<Row, void, undefined> {
+  for await (const rows of eachChunk(stream, rowsPerChunk)) yield* rows;
 }
 
 /**
@@ -152,15 +152,15 @@ export async function* eachRow<Row>(stream: Stream<Row>, rowsAtOnce: number): As
  */
 export async function* eachChunk<Row>(
   stream: Stream<Row>,
-  rowsAtOnce: number,
+  rowsPerChunk: number,
   work?: CallWork,
 ): AsyncGenerator<readonly Row[], void, undefined> {
   let bound: Take["bound"];
   for (;;) {
-    const { rows } = await stream.take({ direction: "forward", bound, count: rowsAtOnce });
+    const { rows } = await stream.take({ direction: "forward", bound, count: rowsPerChunk });
     yield rows;
     const last = rows.at(-1);
-    if (last === undefined || rows.length < rowsAtOnce) return;
+    if (last === undefined || rows.length < rowsPerChunk) return;
     bound = { side: "after", key: stream.keyOf(last) };
     await yieldWork(work);
   }

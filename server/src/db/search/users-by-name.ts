@@ -6,7 +6,7 @@ interface NameRange {
   /** The column by which the index begins. */
   readonly lead: "first_name" | "last_name";
   /** The complete name in this column; absent if the prefix applies to it. */
-  readonly whole?: string;
+  readonly exact?: string;
   /** The prefix of the other name, or of the name in the column itself. */
   readonly prefix: string;
 }
@@ -29,7 +29,7 @@ export function nameRangesOf(text: string): readonly NameRange[] {
   return casesOf(words).flatMap((inCase) =>
     leads.flatMap((lead) => [
       { lead, prefix: inCase(words.join(" ")) },
-      ...splits.map(([whole = "", prefix = ""]) => ({ lead, whole: inCase(whole), prefix: inCase(prefix) })),
+      ...splits.map(([exact = "", prefix = ""]) => ({ lead, exact: inCase(exact), prefix: inCase(prefix) })),
     ]),
   );
 }
@@ -42,16 +42,16 @@ function casesOf(words: readonly string[]): readonly ((text: string) => string)[
     (text: string) => lowerText(text.toUpperCase()),
     (text: string) => lowerText(text.toLowerCase().replaceAll(/(?<!\p{L})\p{L}/gu, (letter) => letter.toUpperCase())),
   ];
-  const whole = words.join(" ");
-  return cases.filter((each, index) => cases.findIndex((other) => other(whole) === each(whole)) === index);
+  const exact = words.join(" ");
+  return cases.filter((each, index) => cases.findIndex((other) => other(exact) === each(exact)) === index);
 }
 
 /** The condition of a range: an index of the migration 0061 answers it, for each of the applications. */
-export function nameRangeSql({ lead, whole, prefix }: NameRange, value: (name: string, text: string) => unknown) {
-  const ranged = nameKeySql(whole === undefined ? lead : otherThan(lead));
+export function nameRangeSql({ lead, exact, prefix }: NameRange, value: (name: string, text: string) => unknown) {
+  const ranged = nameKeySql(exact === undefined ? lead : otherThan(lead));
   const range = sql`${ranged} >= ${value("from", prefix)} and ${ranged} <= ${value("to", lastWith(prefix))}`;
-  const isWhole = whole === undefined ? sql`` : sql`${nameKeySql(lead)} = ${value("whole", whole)} and`;
-  return sql`${sql.ref(lead)} is not null and deleted_at is null and ${isWhole} ${range}`;
+  const isExact = exact === undefined ? sql`` : sql`${nameKeySql(lead)} = ${value("exact", exact)} and`;
+  return sql`${sql.ref(lead)} is not null and deleted_at is null and ${isExact} ${range}`;
 }
 
 function otherThan(lead: NameRange["lead"]): NameRange["lead"] {
@@ -85,20 +85,20 @@ export function usersByName({ applicationId, ranges, columns, count }: UsersByNa
     const key = (name: string) => `name ${index} ${name}`;
     values[key("from")] = range.prefix;
     values[key("to")] = lastWith(range.prefix);
-    if (range.whole !== undefined) values[key("whole")] = range.whole;
+    if (range.exact !== undefined) values[key("exact")] = range.exact;
     return key;
   });
   const rows = (parameter: Parameter) => {
     const selects = ranges.map((range, index) => {
       const condition = nameRangeSql(range, (name) => parameter(keys[index]?.(name) ?? ""));
       // An engine does not detect that an expression has one value.
-      const order = range.whole === undefined ? [range.lead, otherThan(range.lead)] : [otherThan(range.lead)];
+      const order = range.exact === undefined ? [range.lead, otherThan(range.lead)] : [otherThan(range.lead)];
       return sql`select ${columns} from (
         select * from users where application_id = ${parameter("nameApplication")} and ${condition}
         order by ${sql.join(order.map(nameKeySql))}, id limit ${sql.lit(count)}) as ${sql.ref(`range_${index}`)}`;
     });
     return sql.join(selects, sql` union all `);
   };
-  const shape = ranges.map(({ lead, whole }) => `${lead}${whole === undefined ? "" : "="}`).join(",");
+  const shape = ranges.map(({ lead, exact }) => `${lead}${exact === undefined ? "" : "="}`).join(",");
   return { rows, values, shape };
 }

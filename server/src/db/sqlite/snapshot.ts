@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { PlainFailure } from "../../config/failure.ts";
 import type { Snapshot, StoredRow } from "../snapshot.ts";
 
-const rowsAtOnce = 64;
+const rowsPerChunk = 64;
 /** SQLite has no statistics and counting blocks, so rows of a larger database are not counted. */
 const countedBytesMax = 4_294_967_296;
 
@@ -69,7 +69,7 @@ async function* readRows(database: DatabaseSync, table: string, having: StoredRo
   for (const row of statement.iterate(...Object.values(having))) {
     yield row as StoredRow; // no column holds a bigint: reading a too large integer throws
     count += 1;
-    if (count % rowsAtOnce === 0) await setImmediate(); // yields to the requests of a server
+    if (count % rowsPerChunk === 0) await setImmediate(); // yields to the requests of a server
   }
 }
 

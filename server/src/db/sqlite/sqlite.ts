@@ -262,8 +262,8 @@ class SqliteConnection implements DatabaseConnection {
 }
 
 function prepareOn({ statements, database }: Connection, sql: string): PreparedStatement {
-  const known = statements.get(sql);
-  if (known !== undefined) return known;
+  const cached = statements.get(sql);
+  if (cached !== undefined) return cached;
   const statement = database.prepare(sql);
   statement.setReturnArrays(true);
   const columns = statement.columns().map(({ name }) => name);
