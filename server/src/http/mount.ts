@@ -1,13 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Readable } from "node:stream";
 import { type Browser, browserOf } from "../contract/browser.ts";
 import type { Call, RawParameters, ReceivedUpload, StoredUpload, UploadedPart } from "../contract/call.ts";
-import { ArchiveResult, FileResult } from "../contract/file-result.ts";
+import { ArchiveResult } from "../contract/file-result.ts";
 import { type AnyCaller, type CallerKind, isForOperators, type Route } from "../contract/route.ts";
 import { CallWork } from "../lib/call-work.ts";
 import { ApiError, type ErrorCondition } from "../lib/errors.ts";
 import { parseBody, parseQuery } from "../operations/body-parameters.ts";
-import { jsonContentType, type Rehearsed, type Reply, replyBody, shownReply } from "../operations/envelope.ts";
+import { shownReply } from "../operations/envelope.ts";
 import { ignoredHeader, ignoredHeaderOf } from "../operations/ignored.ts";
 import type { Authenticate, BoundOperation } from "../operations/perform.ts";
 import { rehearsedHeader } from "../operations/rehearsals.ts";
@@ -18,6 +17,7 @@ import { type Exchange, sendReply, setQuota } from "./exchange.ts";
 import { type BuiltReply, type InFlight, smallReplyBytes } from "./in-flight.ts";
 import { pathOf } from "./request-log.ts";
 import type { RouteTable } from "./route-table.ts";
+import { sendFault } from "./send-fault.ts";
 import { sendArchive, sendFile } from "./send-file.ts";
 import { sendStream } from "./send-stream.ts";
 import { receiveUpload, type UploadLimits } from "./upload.ts";
@@ -119,50 +119,6 @@ function abortOnClose(response: ServerResponse): AbortSignal {
   if (response.destroyed) gone.abort();
   else response.once("close", () => gone.abort());
   return gone.signal;
-}
-
-/** A page such as captive portals and company proxies send in place of the response. */
-const proxyPage = `<!doctype html>
-<html><head><title>Welcome</title></head><body><h1>Sign in to use this network</h1></body></html>
-`;
-
-/** Answers as a broken connection or a captive portal would (spec/rehearsal#rehearse-a-fault). */
-async function sendFault(exchange: Exchange, reply: Reply, fault: NonNullable<Rehearsed["fault"]>): Promise<void> {
-  const { response } = exchange;
-  if (fault === "html") {
-    exchange.setHeaders({ "content-type": "text/html; charset=utf-8", "cache-control": "no-store" });
-    exchange.send(200, proxyPage);
-    return;
-  }
-  response.statusCode = reply.status; // for the log
-  if (fault === "truncated") await sendHalf(exchange, reply);
-  response.destroy();
-}
-
-/** Sends the head of the complete response, and half of the body. */
-async function sendHalf(exchange: Exchange, reply: Reply): Promise<void> {
-  const { response } = exchange;
-  const { contentType, contentLength, half } = await halfOf(exchange, reply);
-  exchange.setHeaders({ "content-type": contentType, "cache-control": "no-store" });
-  if (contentLength !== undefined) exchange.setHeader("content-length", contentLength);
-  exchange.writeHead(reply.status);
-  for await (const bytes of half) {
-    if (response.destroyed) return;
-    await new Promise<void>((resolve) => response.write(bytes, () => resolve()));
-  }
-}
-
-async function halfOf({ id }: Exchange, reply: Reply) {
-  const { file } = reply;
-  if (file === undefined) {
-    const body = Buffer.from(replyBody(reply, id));
-    const half = Readable.from([body.subarray(0, body.length / 2)]);
-    return { contentType: jsonContentType, contentLength: body.length, half };
-  }
-  if (!(file instanceof FileResult)) return { contentType: file.contentType, half: Readable.from([]) };
-  const { contentType, contentLength } = file;
-  const half = await file.open({ start: 0, end: Math.floor(contentLength / 2) });
-  return { contentType, contentLength, half };
 }
 
 export interface MountOptions extends HttpCallServices {

@@ -16,6 +16,7 @@ import type { Peers } from "./peer.ts";
 import { describeExchange, logLine, pathOf } from "./request-log.ts";
 import { notOperations, type RequestObserver, type RequestTracer } from "./request-observer.ts";
 import type { FoundTarget, RouteTable, Target } from "./route-table.ts";
+import { createTick } from "./tick.ts";
 
 export interface RequestHandlerOptions {
   readonly config: Pick<
@@ -50,12 +51,13 @@ export interface RequestHandlerOptions {
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 export function createRequestHandler(options: RequestHandlerOptions): RequestHandler {
-  const { config, log, routeTable, endpoints, peers, observer, tracer, inFlight, rateLimits } = options;
+  const { config, log, routeTable, endpoints, peers, observer, tracer, inFlight } = options;
   const observesCalls = tracer !== undefined || config.slowQueryMs > 0 || config.publicUrl === undefined;
   const callContext = { peers, tracer, publicUrl: config.publicUrl };
   const hsts = config.tls !== undefined || config.requireHttps ? `max-age=${config.hstsMaxAgeSeconds}` : undefined;
   const mayOperate = createAddressRule(config.operatorAddresses);
   const exposed = exposedHeaders(endpoints.flatMap(readableHeaders));
+  const { checkTransport, answerOptions, notFound, admitUnknown } = createGate(options, mayOperate);
   const endOfTick = createTick(options.beginTick);
 
   function begin(exchange: Exchange): void {
@@ -68,45 +70,6 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     allowAnyOrigin(exchange, exposed);
     exchange.setHeader("x-content-type-options", "nosniff");
     if (hsts !== undefined && peers.isSecure(request)) exchange.setHeader("strict-transport-security", hsts);
-  }
-
-  /** @throws ApiError HttpsRequired */
-  function checkTransport({ request, address }: Exchange, target: Target | undefined): void {
-    if (target?.allowsPlainHttp === true) return;
-    if ((!config.requireHttps && isLoopback(address)) || peers.isSecure(request)) return;
-    if (config.requireHttps && !peers.isLocal(request)) throw new ApiError("HttpsRequired");
-    if (!isLoopback(address)) options.onPlainHttp();
-  }
-
-  /** Answers OPTIONS requests, which have no token. */
-  function answerOptions(exchange: Exchange): boolean {
-    if (exchange.method !== "OPTIONS") return false;
-    const headers = optionsHeaders(endpoints, pathOf(exchange.url));
-    if (headers === undefined && !isPreflight(exchange)) return false;
-    admitUnknown(exchange);
-    exchange.setHeaders(headers ?? {});
-    if (exchange.isLate) exchange.setHeader("connection", "close");
-    answerPreflight(exchange);
-    return true;
-  }
-
-  /** Names the verbs of the path that are not hidden from the client. */
-  function notFound(exchange: Exchange): ApiError {
-    const verbs = routeTable.verbsOf(exchange.url, mayOperate(exchange.address));
-    if (verbs.length > 0) exchange.setHeader("allow", verbs.join(", "));
-    return operationNotFound(verbs);
-  }
-
-  /** @throws RateLimitExceeded */
-  function admitUnknown({ address }: Exchange): void {
-    if (!isLoopback(address)) rateLimits.admitUnknown(address);
-  }
-
-  /** @throws ApiError ServiceUnavailable */
-  function requireServing(exchange: Exchange): void {
-    if (!exchange.isLate) return;
-    exchange.setHeader("connection", "close");
-    throw new ApiError("ServiceUnavailable", "The server is shutting down.");
   }
 
   /** @throws ApiError */
@@ -179,6 +142,53 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
       else answer(exchange, target).catch(fail);
     });
   };
+}
+
+/** The checks of requests before their caller is authenticated. */
+function createGate(
+  { config, endpoints, onPlainHttp, peers, rateLimits, routeTable }: RequestHandlerOptions,
+  mayOperate: (address: string) => boolean,
+) {
+  /** @throws ApiError HttpsRequired */
+  function checkTransport({ request, address }: Exchange, target: Target | undefined): void {
+    if (target?.allowsPlainHttp === true) return;
+    if ((!config.requireHttps && isLoopback(address)) || peers.isSecure(request)) return;
+    if (config.requireHttps && !peers.isLocal(request)) throw new ApiError("HttpsRequired");
+    if (!isLoopback(address)) onPlainHttp();
+  }
+
+  /** Answers OPTIONS requests, which have no token. */
+  function answerOptions(exchange: Exchange): boolean {
+    if (exchange.method !== "OPTIONS") return false;
+    const headers = optionsHeaders(endpoints, pathOf(exchange.url));
+    if (headers === undefined && !isPreflight(exchange)) return false;
+    admitUnknown(exchange);
+    exchange.setHeaders(headers ?? {});
+    if (exchange.isLate) exchange.setHeader("connection", "close");
+    answerPreflight(exchange);
+    return true;
+  }
+
+  /** Names the verbs of the path that are not hidden from the client. */
+  function notFound(exchange: Exchange): ApiError {
+    const verbs = routeTable.verbsOf(exchange.url, mayOperate(exchange.address));
+    if (verbs.length > 0) exchange.setHeader("allow", verbs.join(", "));
+    return operationNotFound(verbs);
+  }
+
+  /** @throws RateLimitExceeded */
+  function admitUnknown({ address }: Exchange): void {
+    if (!isLoopback(address)) rateLimits.admitUnknown(address);
+  }
+
+  return { checkTransport, answerOptions, notFound, admitUnknown };
+}
+
+/** @throws ApiError ServiceUnavailable */
+function requireServing(exchange: Exchange): void {
+  if (!exchange.isLate) return;
+  exchange.setHeader("connection", "close");
+  throw new ApiError("ServiceUnavailable", "The server is shutting down.");
 }
 
 /** The limit of a body without a token: parsing a megabyte would delay all other requests by 100 ms. */
@@ -265,41 +275,4 @@ function framingFault({ headers, httpVersion, rawHeaders }: IncomingMessage): st
 /** Whether a body is compressed. */
 function isEncoded({ "content-encoding": encoding = "" }: IncomingHttpHeaders): boolean {
   return encoding.split(",").some((each) => !["", "identity"].includes(each.trim().toLowerCase()));
-}
-
-type Resume = (failure?: Error) => void;
-
-/**
- * Holds the requests that arrive in one tick, and releases them together at the end of the tick.
- *
- * ```
- * poll     request A ┐
- *          request B ├─ held
- *          request C ┘
- * check    begin() ── once for all of them ── then A, B and C run and are answered back to back
- * ```
- *
- * This per-tick batching does work that costs a system call once per tick: checking for revocations by other processes,
- * starting the read transaction. The check runs after the last of these requests has arrived, so it is exact for all of
- * them. Responses that are sent back to back also wake up the client only once. A single request does not wait.
- *
- * @param begin runs before the requests of each tick are released; if it throws, all of them fail with its error
- */
-export function createTick(begin: () => void): (resume: Resume) => void {
-  let held: Resume[] = [];
-
-  function release(): void {
-    const released = held;
-    held = [];
-    let failure: Error | undefined;
-    try {
-      begin();
-    } catch (error) {
-      failure = error as Error; // the database throws only errors
-    }
-    for (const resume of released) resume(failure);
-  }
-  return (resume) => {
-    if (held.push(resume) === 1) setImmediate(release);
-  };
 }

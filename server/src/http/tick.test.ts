@@ -1,9 +1,9 @@
 // Runs on one engine: no database takes part.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createTick } from "./request-handler.ts";
+import { createTick } from "./tick.ts";
 
-const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+const nextTick = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("createTick", () => {
   it("releases the requests of one tick together, in order, after one call of begin", async () => {
@@ -12,10 +12,10 @@ describe("createTick", () => {
     endOfTick(() => log.push("A"));
     endOfTick(() => log.push("B"));
     assert.equal(log.length, 0);
-    await nextTurn();
+    await nextTick();
     assert.deepEqual(log, ["begin", "A", "B"]);
     endOfTick(() => log.push("C"));
-    await nextTurn();
+    await nextTick();
     assert.deepEqual(log, ["begin", "A", "B", "begin", "C"]);
   });
 
@@ -28,10 +28,10 @@ describe("createTick", () => {
     const note = (failure?: Error) => void failures.push(failure?.message);
     endOfTick(note);
     endOfTick(note);
-    await nextTurn();
+    await nextTick();
     isBroken = false;
     endOfTick(note);
-    await nextTurn();
+    await nextTick();
     assert.deepEqual(failures, ["on purpose", "on purpose", undefined]);
   });
 });

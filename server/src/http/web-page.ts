@@ -31,7 +31,7 @@ export function mountPage(routes: RouteTable, page: Page): void {
 }
 
 /** Returns a function that sends the page in an encoding that the client accepts, or 304 if the client has it. */
-export function pageSender(page: Page): (exchange: Exchange) => Promise<void> {
+function pageSender(page: Page): (exchange: Exchange) => Promise<void> {
   const contents = new Map<boolean, EncodedContent>();
 
   function contentFor({ url }: Exchange): EncodedContent {

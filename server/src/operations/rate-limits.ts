@@ -167,6 +167,8 @@ export function createRateLimits(
   }
 
   return {
+    ...createLaterLimits(buckets, clock, peaks),
+
     admit(route, call, caller) {
       if (caller === undefined) return admitAnyone(route, call);
       return "policy" in caller ? admitClient(route, call, caller) : admitOperator(caller.operatorId);
@@ -179,6 +181,24 @@ export function createRateLimits(
       bucket.take(now);
     },
 
+    charge(bucket, calls) {
+      bucket.take(clock.now(), calls);
+    },
+
+    quotaOf(bucket) {
+      const now = clock.now();
+      return bucket.missing(now) * 2 <= bucket.limit.burst ? undefined : describe(bucket, "caller", now);
+    },
+  };
+}
+
+/** The limits of a call that has been admitted, which depend on its parameters. */
+function createLaterLimits(
+  buckets: RateLimitBuckets,
+  clock: Clock,
+  peaks: PeakCounter,
+): Pick<RateLimits, "admitTo" | "admitAs" | "admitEvents"> {
+  return {
     admitTo(application, route, call) {
       const { id, policy } = application;
       const now = clock.now();
@@ -221,15 +241,6 @@ export function createRateLimits(
       for (const bucket of counted) bucket.take(now, count);
       if (admission !== undefined) admission.areEventsAdmitted = true;
       return undefined;
-    },
-
-    charge(bucket, calls) {
-      bucket.take(clock.now(), calls);
-    },
-
-    quotaOf(bucket) {
-      const now = clock.now();
-      return bucket.missing(now) * 2 <= bucket.limit.burst ? undefined : describe(bucket, "caller", now);
     },
   };
 }
