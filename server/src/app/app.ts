@@ -115,7 +115,7 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
   const certificate = config.tls && (await readCertificate(config.tls)); // first, because nothing has to be closed if it fails
   const serverUrl = () => config.publicUrl ?? currentCall()?.root?.() ?? transport.networkUrl();
   const own = await createServices(config, serverUrl, overrides);
-  const { log, clock, bytes, regions, routeTable, rateLimits, findLocation } = own;
+  const { log, clock, bytes, regions, routeTable, rateLimits } = own;
 
   const maintenance: App["maintenance"] = { finishedAt: undefined, steps: createMaintenanceSteps(log) };
   const describe = (name: string) => describeOperation(name, routes, endpoints);
@@ -141,12 +141,7 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
   const endpoints: readonly Endpoint[] = [tusEndpoint(services)];
 
   const requireServed = regions.areSeveral ? own.policies.requireServed : undefined;
-  const runOnce = createRunOnce({ ...own, limits: config });
-  const actionLog = createActionLog(own);
-  const rehearsals = createRehearsals({ isAllowed: config.rehearsals });
-  const operations = routes.map((route) =>
-    bindOperation(route, { requireServed, findLocation, runOnce, actionLog, rateLimits, rehearsals, log }),
-  );
+  const operations = bindOperations(routes, own, requireServed);
 
   const bytesInFlight = createByteBudget(config.inFlightBytesMax);
   const transport = createTransport({
@@ -237,6 +232,20 @@ async function openTracing({ traces }: Config, log: Log, describeOperation: Desc
   if (traces === undefined) return undefined;
   const { openTraces } = await import("../monitoring/traces.ts");
   return openTraces(traces, { version: build, log, describeOperation });
+}
+
+function bindOperations(
+  routes: readonly Route[],
+  own: OwnServices,
+  requireServed: OwnServices["policies"]["requireServed"] | undefined,
+): readonly BoundOperation[] {
+  const { config, findLocation, rateLimits, log } = own;
+  const runOnce = createRunOnce({ ...own, limits: config });
+  const actionLog = createActionLog(own);
+  const rehearsals = createRehearsals({ isAllowed: config.rehearsals });
+  return routes.map((route) =>
+    bindOperation(route, { requireServed, findLocation, runOnce, actionLog, rateLimits, rehearsals, log }),
+  );
 }
 
 /** The handlers of calls from other regions. */

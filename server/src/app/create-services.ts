@@ -126,19 +126,12 @@ export async function createServices(
   const regions = createRegions(config, { reads: database.reads, serverUrl });
   const regionCalls = createRegionCalls(config, { clock, log });
   const remoteRegistration = createRemoteRegistration({ regions, regionCalls, database });
-  const eventLog = createEventLog(config, { database, clock, secrets });
   const refresh = () => callers.noticeRevocations();
-  const eventFollower = createLogFollower(config, { database, eventLog, refresh, log });
-  const webhookRunner = createWebhookRunner(overrides.webhookBounds);
-  function touch(applicationId: string): void {
-    eventFollower.touch(applicationId);
-    webhookRunner.notice(applicationId);
-  }
-  const events = createEventRecorder({ database, clock, ids, touch });
+  const eventServices = createEventServices(config, { database, clock, ids, secrets, log, refresh }, overrides);
   const audit = createAudit({ database, clock, ids, log });
   const authentication = createAuthentication(config, {
     ...{ secrets, policies, regions, database, background, clock, ids },
-    ...{ limitCounters, events, audit, log },
+    ...{ limitCounters, audit, log, events: eventServices.events },
   });
   const { callers, authenticate } = authentication;
   const signInAlerts = createSignInAlerts({ audit, log });
@@ -149,29 +142,14 @@ export async function createServices(
   const metrics = createMetricServices(config, { secrets, database, ids, clock, background });
 
   const pictures = createPictures(log);
-  const outgoing = createOutgoing(config, { lookUp: overrides.lookUp ?? createLookUp() });
-  const idTokens = createIdTokens({ outgoing, clock, log });
-  const mailer = createMailer(config, { outgoing, clock, log });
-  const settingsSealer = createSettingsSealer(secrets);
-  const delivery = createDelivery(config, { database, background, mailer, settingsSealer, secrets, clock, log });
-  const mails = createOutbox(config, { delivery, secrets, clock, ids, log });
-
-  const routeTable = createRouteTable(config.headerBytesMax);
-  const dispatcher = createDispatcher({
-    findOperation: routeTable.findOperation,
-    verbsOf: routeTable.verbsOf,
-    beginTick: callers.noticeRevocations,
-    authenticate,
-    mayOperate: createAddressRule(config.operatorAddresses),
-    headerBytesMax: config.headerBytesMax,
-    log,
-  });
-
-  const streams = createStreams(config, {
-    ...{ clock, database, dispatcher, eventFollower, eventLog, log, policies },
-    refresh: callers.noticeRevocations,
-  });
-  const tickets = createTickets({ secrets, clock, database, policies, refresh: callers.noticeRevocations });
+  const outgoingServices = createOutgoingServices(
+    config,
+    { database, background, secrets, clock, ids, log },
+    overrides,
+  );
+  const dispatching = createDispatching(config, { callers, authenticate, log });
+  const { dispatcher } = dispatching;
+  const streaming = { ...eventServices, clock, database, dispatcher, log, policies, secrets, refresh };
   const storageHealth = createStorageHealth(config, { bytes, log });
   const fileLinks = createFileLinks({ ...config, secrets, clock, serverUrl });
 
@@ -181,7 +159,6 @@ export async function createServices(
     background,
     ...authentication,
     policies,
-    settingsSealer,
     rateLimits,
     regions,
     remoteRegistration,
@@ -192,11 +169,9 @@ export async function createServices(
     signInGuard,
     paging,
     fuzzing,
-    events,
-    eventLog,
-    eventFollower,
-    streams,
-    tickets,
+    ...eventServices,
+    streams: createStreams(config, streaming),
+    tickets: createTickets(streaming),
     findLocation: createLocationFinder({ database }),
     ...metrics,
     bytes,
@@ -204,17 +179,13 @@ export async function createServices(
     fileLinks,
     serverUrl,
     pictureUrl: (applicationId: string, id: string) => fileLinks.urlOf(applicationId, bytesPath(pictureKind, id)),
-    outgoing,
+    ...outgoingServices,
     webhookSealer: createWebhookSealer(secrets),
-    webhookRunner,
     presentEventsOf: (locations: "true" | "shown") => createOperatorPresenter({ locations }, { dispatcher }),
-    idTokens,
     findOidcProvider: (applicationId: string, name: string) => loadOidcProvider(applicationId, name, database.reads),
     isDebugged: async (applicationId: string) =>
       (await loadApplicationSettings(applicationId, database.reads)).debug === true,
-    mailer,
-    mails,
-    dispatcher,
+    ...dispatching,
     log,
     clock,
     ids,
@@ -224,8 +195,6 @@ export async function createServices(
     secrets,
     signInAlerts,
     limitCounters,
-    routeTable,
-    delivery,
     regionCalls,
   };
 }
@@ -289,6 +258,54 @@ function createAuthentication(
     passwordChanges,
     authenticate,
   };
+}
+
+/** The event log of each application, and the services that follow it. */
+function createEventServices(
+  config: Config,
+  services: Pick<OwnServices, "database" | "clock" | "ids" | "secrets" | "log"> & { refresh(): void },
+  { webhookBounds }: ServiceOverrides,
+) {
+  const eventLog = createEventLog(config, services);
+  const eventFollower = createLogFollower(config, { ...services, eventLog });
+  const webhookRunner = createWebhookRunner(webhookBounds);
+  function touch(applicationId: string): void {
+    eventFollower.touch(applicationId);
+    webhookRunner.notice(applicationId);
+  }
+  const events = createEventRecorder({ ...services, touch });
+  return { eventLog, eventFollower, webhookRunner, events };
+}
+
+/** The services that call identity providers, mail servers and other servers of applications. */
+function createOutgoingServices(
+  config: Config,
+  services: Pick<OwnServices, "database" | "background" | "secrets" | "clock" | "ids" | "log">,
+  { lookUp = createLookUp() }: ServiceOverrides,
+) {
+  const outgoing = createOutgoing(config, { lookUp });
+  const idTokens = createIdTokens({ ...services, outgoing });
+  const mailer = createMailer(config, { ...services, outgoing });
+  const settingsSealer = createSettingsSealer(services.secrets);
+  const delivery = createDelivery(config, { ...services, mailer, settingsSealer });
+  const mails = createOutbox(config, { ...services, delivery });
+  return { outgoing, idTokens, mailer, settingsSealer, delivery, mails };
+}
+
+/** The route table, and the dispatcher of calls within the process. */
+function createDispatching(config: Config, services: Pick<OwnServices, "callers" | "authenticate" | "log">) {
+  const { callers, authenticate, log } = services;
+  const routeTable = createRouteTable(config.headerBytesMax);
+  const dispatcher = createDispatcher({
+    findOperation: routeTable.findOperation,
+    verbsOf: routeTable.verbsOf,
+    beginTick: callers.noticeRevocations,
+    authenticate,
+    mayOperate: createAddressRule(config.operatorAddresses),
+    headerBytesMax: config.headerBytesMax,
+    log,
+  });
+  return { routeTable, dispatcher };
 }
 
 function createMetricServices(
