@@ -67,11 +67,10 @@ const minuteMs = 60_000;
 const loopResolutionMs = 50;
 const regionsShown = 16;
 
-export function createOwnReports(
-  config: Pick<Config, "dataDir" | "databaseUrl" | "filesUrl" | "host" | "publicUrl" | "region" | "smtpUrl">,
-  sources: ReportSources,
-): OwnReports {
-  const { clock, traffic, database, passwords, pictures, background, compactor, audit, mails, secrets } = sources;
+type ReportConfig = Pick<Config, "dataDir" | "databaseUrl" | "filesUrl" | "host" | "publicUrl" | "region" | "smtpUrl">;
+
+export function createOwnReports(config: ReportConfig, sources: ReportSources): OwnReports {
+  const { clock, database } = sources;
   const startedAt = clock.now();
   const ofProcess = {
     id: randomBytes(9).toString("base64url"),
@@ -80,67 +79,19 @@ export function createOwnReports(
     version: build,
     startedAt,
   };
-  const freeSpace = createFreeSpace(config);
   const loop = createLoopDelay();
-  const cpu = createCpuShare();
-  const statements = createRecentIncrease(5 * minuteMs, startedAt);
-  const refused = createRecentIncrease(5 * minuteMs, startedAt);
-  const signInWaits = createRecentIncrease(10 * minuteMs, startedAt);
+  const measure = createMeasurement(config, sources, { startedAt, loop });
   const since = new Map<WarningCode, number>();
   let databaseAwayAt: number | undefined;
   let clockAheadMs: number | undefined;
   let isDatabaseAway = false;
   let backup: Backup | undefined;
 
-  function sumOfRefused(): number {
-    const { outbox } = mails.statistics().refused;
-    return sumOf(passwords.statistics().lanes, "refused") + sumOf(pictures.statistics(), "refused") + outbox;
-  }
-
-  async function measure(now: number): Promise<Omit<ProcessReport, "since">> {
-    const { statements: seconds, waiting, connections } = database.statistics();
-    const [lockOuts = 0] = signInWaits.add(now, [total(Object.values(sources.signInAlerts.lockOuts))]);
-    const [refusals = 0] = refused.add(now, [sumOfRefused()]);
-    return {
-      cpu: cpu(),
-      memoryBytes: process.memoryUsage.rss(),
-      loopDelayMs: loop.p99(),
-      connections: traffic.connections,
-      requests: traffic.requests,
-      databaseConnections: connections,
-      queues: {
-        passwords: sumOf(passwords.statistics().lanes, "waiting"),
-        pictures: sumOf(pictures.statistics(), "waiting"),
-        transactions: waiting,
-        background: background.runningCount,
-        events: compactor.statistics().waiting,
-        audit: audit.waitingCount,
-      },
-      statements: statements.add(now, [...seconds.counts]),
-      refused: refusals,
-      signInWaits: lockOuts,
-      disk: await freeSpace.measure(),
-      maintainedAt: sources.maintenance.finishedAt,
-      auditLostAt: audit.lostAt,
-      logLostAt: sources.log.losses.at,
-      databaseAwayAt,
-      clearAt: traffic.clearAt,
-      certificateEnds: sources.certificateEnds(),
-      regionsAway: sources.regionCalls.unreachableSince(now - 60 * minuteMs).slice(0, regionsShown),
-      writesMailsToFiles: config.smtpUrl === undefined,
-      lacksPublicUrl: config.publicUrl === undefined && !isLoopback(config.host),
-      region: config.region,
-      secrets: secrets.fingerprints,
-      sealsWith: secrets.fingerprints[secrets.sealing],
-      clockAheadMs,
-    };
-  }
-
   return {
     start: loop.start,
     async take() {
       const now = clock.now() - (clockAheadMs ?? 0);
-      const measured = await measure(now);
+      const measured = { ...(await measure(now)), databaseAwayAt, clockAheadMs };
       const unwarned = { ...ofProcess, heardAt: now, report: { ...measured, since: {} } };
       const codes = new Set(findWarnings([unwarned], now).map(({ code }) => code));
       for (const code of since.keys()) if (!codes.has(code)) since.delete(code);
@@ -181,6 +132,62 @@ export function createOwnReports(
   };
 }
 
+/** Measures this process for a report. */
+function createMeasurement(
+  config: ReportConfig,
+  sources: ReportSources,
+  { startedAt, loop }: { readonly startedAt: number; readonly loop: LoopDelay },
+): (now: number) => Promise<Omit<ProcessReport, "clockAheadMs" | "databaseAwayAt" | "since">> {
+  const { traffic, database, passwords, pictures, background, compactor, audit, mails, secrets } = sources;
+  const freeSpace = createFreeSpace(config);
+  const cpu = createCpuShare();
+  const statements = createRecentIncrease(5 * minuteMs, startedAt);
+  const refused = createRecentIncrease(5 * minuteMs, startedAt);
+  const signInWaits = createRecentIncrease(10 * minuteMs, startedAt);
+
+  function sumOfRefused(): number {
+    const { outbox } = mails.statistics().refused;
+    return sumOf(passwords.statistics().lanes, "refused") + sumOf(pictures.statistics(), "refused") + outbox;
+  }
+
+  return async (now) => {
+    const { statements: seconds, waiting, connections } = database.statistics();
+    const [lockOuts = 0] = signInWaits.add(now, [total(Object.values(sources.signInAlerts.lockOuts))]);
+    const [refusals = 0] = refused.add(now, [sumOfRefused()]);
+    return {
+      cpu: cpu(),
+      memoryBytes: process.memoryUsage.rss(),
+      loopDelayMs: loop.p99(),
+      connections: traffic.connections,
+      requests: traffic.requests,
+      databaseConnections: connections,
+      queues: {
+        passwords: sumOf(passwords.statistics().lanes, "waiting"),
+        pictures: sumOf(pictures.statistics(), "waiting"),
+        transactions: waiting,
+        background: background.runningCount,
+        events: compactor.statistics().waiting,
+        audit: audit.waitingCount,
+      },
+      statements: statements.add(now, [...seconds.counts]),
+      refused: refusals,
+      signInWaits: lockOuts,
+      disk: await freeSpace.measure(),
+      maintainedAt: sources.maintenance.finishedAt,
+      auditLostAt: audit.lostAt,
+      logLostAt: sources.log.losses.at,
+      clearAt: traffic.clearAt,
+      certificateEnds: sources.certificateEnds(),
+      regionsAway: sources.regionCalls.unreachableSince(now - 60 * minuteMs).slice(0, regionsShown),
+      writesMailsToFiles: config.smtpUrl === undefined,
+      lacksPublicUrl: config.publicUrl === undefined && !isLoopback(config.host),
+      region: config.region,
+      secrets: secrets.fingerprints,
+      sealsWith: secrets.fingerprints[secrets.sealing],
+    };
+  };
+}
+
 /** Returns how far the clock of this process is ahead of the database's; undefined if the database has no clock. */
 async function measureClockAhead(
   { dialect, reads }: ReportSources["database"],
@@ -207,8 +214,15 @@ function createCpuShare(): () => number {
   };
 }
 
+interface LoopDelay {
+  start(): void;
+  /** The 99th percentile of the last full minute, in ms. */
+  p99(): number;
+  stop(): void;
+}
+
 /** Measures the delay of the event loop per minute. */
-function createLoopDelay(): { start(): void; p99(): number; stop(): void } {
+function createLoopDelay(): LoopDelay {
   let delays: ReturnType<typeof monitorEventLoopDelay> | undefined;
   let fullMinute: number | undefined;
   let startedAt = performance.now();
