@@ -231,8 +231,8 @@ it("a client that stops reading gets no more events until it reads, and then all
     const keys = Array.from({ length: 25 }, (_, index) => [`slow${n + index}`, value]);
     await call("PUT /metadata/me", { values: Object.fromEntries(keys) });
   }
-  const statistics = test.app.streams.statistics;
-  while (statistics().behind === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  const { streams } = test.app;
+  while (streams.statistics().behind === 0) await new Promise((resolve) => setTimeout(resolve, 50));
   stream.resume();
   const keys = new Set<string>();
   while (keys.size < count) keys.add((await stream.next()).data.key);

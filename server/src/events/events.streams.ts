@@ -69,174 +69,194 @@ const slowMs = 30_000;
 /** The interval at which every token is checked and recording is extended, as a fallback. */
 const confirmationMs = 60_000;
 
-export function createStreams(
-  {
-    streamsMax,
-    streamHeartbeatMs: heartbeatMs,
-    streamLifetimeMs: lifetimeMs,
-  }: Pick<Config, "streamsMax" | "streamHeartbeatMs" | "streamLifetimeMs">,
-  services: StreamServices,
-): Streams {
-  const { clock, eventLog } = services;
-  const channels = new Map<string, EventChannel>();
-  const counts = new Map<string, number>();
-  const beats = new TimerWheel<StreamTimer>(stepMs);
-  const ends = new TimerWheel<StreamTimer>(stepMs);
-  const toldSeconds = new Histogram(durationBounds);
-  let frames = 0;
-  let pulled = 0;
-  let streamCount = 0;
-  let openCount = 0;
-  let confirmedAt = performance.now();
-  let ticker: NodeJS.Timeout | undefined;
-  let isClosed = false;
+export function createStreams(config: StreamConfig, services: StreamServices): Streams {
+  return new OpenStreams(config, services);
+}
 
-  function end(stream: EventStream, reason: ByeReason): void {
-    const retryMs = reason === "shutdown" ? between(0, 10_000) : reason === "slow" ? between(5_000, 30_000) : retry();
-    stream.finish(reason, retryMs);
+type StreamConfig = Pick<Config, "streamsMax" | "streamHeartbeatMs" | "streamLifetimeMs">;
+
+class OpenStreams implements Streams {
+  readonly #config: StreamConfig;
+  readonly #services: StreamServices;
+  readonly #channels = new Map<string, EventChannel>();
+  /** The number of streams and waiting calls by the keys of their limits. */
+  readonly #counts = new Map<string, number>();
+  readonly #beats = new TimerWheel<StreamTimer>(stepMs);
+  readonly #ends = new TimerWheel<StreamTimer>(stepMs);
+  readonly #toldSeconds = new Histogram(durationBounds);
+  #frames = 0;
+  #pulled = 0;
+  #streamCount = 0;
+  #openCount = 0;
+  #confirmedAt = performance.now();
+  #ticker: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(config: StreamConfig, services: StreamServices) {
+    this.#config = config;
+    this.#services = services;
   }
 
-  function forget(stream: EventStream, channel: EventChannel, release: () => void): void {
-    stream.isEnded = true;
-    openCount -= 1;
-    beats.delete(stream.beat);
-    ends.delete(stream.end);
-    channel.remove(stream);
-    release();
-    if (channel.size === 0 && channels.get(channel.applicationId) === channel) {
-      channels.delete(channel.applicationId);
-      channel.close();
+  acquire(caller: Caller | OperatorCaller): () => void {
+    const { streamsMax } = this.#config;
+    const keys = "operatorId" in caller ? limitsOfOperator(caller) : limitsOf(caller, streamsMax);
+    if (this.#isClosed || this.#streamCount >= streamsMax) throw tooMany("The process", streamsMax);
+    for (const [key, max, owner] of keys) if ((this.#counts.get(key) ?? 0) >= max) throw tooMany(owner, max);
+    const change = (by: 1 | -1) => {
+      this.#streamCount += by;
+      for (const [key] of keys) {
+        const count = (this.#counts.get(key) ?? 0) + by;
+        if (count > 0) this.#counts.set(key, count);
+        else this.#counts.delete(key);
+      }
+    };
+    change(1);
+    let isHeld = true;
+    return () => {
+      if (isHeld) change(-1);
+      isHeld = false;
+    };
+  }
+
+  open(request: StreamRequest, sink: StreamSink, release: () => void): void {
+    const { caller, filters, from, end: logEnd, isResumed, resetReason, expiresAt, recheckAt } = request;
+    const { streamHeartbeatMs: heartbeatMs, streamLifetimeMs: lifetimeMs } = this.#config;
+    const channel = this.#channelOf(caller.applicationId, logEnd);
+    const now = performance.now();
+    const lastsUntil = now + lifetimeMs * between(0.9, 1.1);
+    const stream = new EventStream(caller, filters, sink, { expiresAt, lastsUntil });
+    this.#openCount += 1;
+    sink.onClose(() => this.#forget(stream, channel, release));
+    const cursor = this.#services.eventLog.seal(caller.applicationId, from);
+    stream.send(readyFrame(cursor, { retryMs: retry(), isResumed, heartbeatMs }));
+    if (resetReason !== undefined) stream.send(resetFrame(cursor, resetReason));
+    channel.add(stream, from);
+    this.#beats.set(stream.beat, Math.min(now + between(heartbeatMs / 2, heartbeatMs), lastsUntil));
+    this.#ends.set(stream.end, Math.min(expiresAt, recheckAt ?? expiresAt));
+    this.#ticker ??= setInterval(() => this.#tick(), stepMs).unref();
+    if (this.#isClosed) end(stream, "shutdown");
+  }
+
+  notePulled(count: number): void {
+    this.#pulled += count;
+  }
+
+  statistics(): StreamStatistics {
+    const behind = [...this.#channels.values()].reduce((sum, { behindCount }) => sum + behindCount, 0);
+    return {
+      live: this.#openCount - behind,
+      behind,
+      waiting: this.#streamCount - this.#openCount,
+      toldSeconds: this.#toldSeconds,
+      frames: this.#frames,
+      pulled: this.#pulled,
+    };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const channel of this.#channels.values()) {
+      for (const stream of [...channel.streams()]) end(stream, "shutdown");
     }
-    if (openCount > 0) return;
-    clearInterval(ticker);
-    ticker = undefined;
   }
 
-  function channelOf(applicationId: string, logEnd: Cursor): EventChannel {
-    return channels.getOrInsertComputed(
+  #channelOf(applicationId: string, logEnd: Cursor): EventChannel {
+    const hooks = {
+      end,
+      refusalOf,
+      delivered: ({ at }: { readonly at: number }, count: number) => this.#countDelivered(at, count),
+      extendRecording: (channel: EventChannel) => this.#extendRecording(channel),
+    };
+    return this.#channels.getOrInsertComputed(
       applicationId,
-      () => new EventChannel(applicationId, logEnd, services, { end, refusalOf, delivered, extendRecording }),
+      () => new EventChannel(applicationId, logEnd, this.#services, hooks),
     );
   }
 
-  function delivered({ at }: { readonly at: number }, count: number): void {
-    frames += count;
-    toldSeconds.observe(Math.max(0, clock.now() - at) / 1_000);
+  #countDelivered(at: number, count: number): void {
+    this.#frames += count;
+    this.#toldSeconds.observe(Math.max(0, this.#services.clock.now() - at) / 1_000);
+  }
+
+  #forget(stream: EventStream, channel: EventChannel, release: () => void): void {
+    stream.isEnded = true;
+    this.#openCount -= 1;
+    this.#beats.delete(stream.beat);
+    this.#ends.delete(stream.end);
+    channel.remove(stream);
+    release();
+    if (channel.size === 0 && this.#channels.get(channel.applicationId) === channel) {
+      this.#channels.delete(channel.applicationId);
+      channel.close();
+    }
+    if (this.#openCount > 0) return;
+    clearInterval(this.#ticker);
+    this.#ticker = undefined;
   }
 
   /** Runs every `stepMs` for all streams. */
-  function tick(): void {
+  #tick(): void {
     const now = performance.now();
-    for (const { stream } of ends.takeDue(clock.now())) endOrRecheck(stream);
-    for (const { stream } of beats.takeDue(now)) beat(stream, now);
-    for (const channel of channels.values()) closeSlow(channel, now);
-    if (now - confirmedAt < confirmationMs) return;
-    confirmedAt = now;
-    for (const channel of channels.values()) confirmChannel(channel);
+    for (const { stream } of this.#ends.takeDue(this.#services.clock.now())) this.#endOrRecheck(stream);
+    for (const { stream } of this.#beats.takeDue(now)) this.#beat(stream, now);
+    for (const channel of this.#channels.values()) closeSlow(channel, now);
+    if (now - this.#confirmedAt < confirmationMs) return;
+    this.#confirmedAt = now;
+    for (const channel of this.#channels.values()) this.#confirmChannel(channel);
   }
 
   /** Closes an expired stream; rechecks a stream with a ticket, whose session may have been renewed. */
-  function endOrRecheck(stream: EventStream): void {
-    if (stream.expiresAt <= clock.now()) {
+  #endOrRecheck(stream: EventStream): void {
+    if (stream.expiresAt <= this.#services.clock.now()) {
       end(stream, "tokenExpired");
       return;
     }
-    ends.set(stream.end, stream.expiresAt); // the periodic confirmation detects a session that is not renewed later
-    channels.get(stream.caller.applicationId)?.recheck(stream);
+    this.#ends.set(stream.end, stream.expiresAt); // the periodic confirmation detects a session that is not renewed later
+    this.#channels.get(stream.caller.applicationId)?.recheck(stream);
   }
 
-  function beat(stream: EventStream, now: number): void {
+  #beat(stream: EventStream, now: number): void {
     if (stream.isEnded) return;
     if (now >= stream.lastsUntil) {
       end(stream, "lifetime");
       return;
     }
-    const channel = channels.get(stream.caller.applicationId);
+    const channel = this.#channels.get(stream.caller.applicationId);
     if (channel !== undefined && !stream.isBlocked) stream.send(heartbeatFrame(channel.cursorOf(stream)));
-    beats.set(stream.beat, Math.min(now + heartbeatMs, stream.lastsUntil));
-  }
-
-  function closeSlow(channel: EventChannel, now: number): void {
-    for (const stream of channel.blocked()) {
-      const { waitingBytes } = stream.sink;
-      if (waitingBytes < stream.unreadBytes) {
-        stream.unreadBytes = waitingBytes;
-        stream.readAt = now;
-      } else if (now - stream.readAt > slowMs) end(stream, "slow");
-    }
+    this.#beats.set(stream.beat, Math.min(now + this.#config.streamHeartbeatMs, stream.lastsUntil));
   }
 
   /** Extends the recording, and checks all tokens, because a revocation may have gone unreported. */
-  function confirmChannel(channel: EventChannel): void {
+  #confirmChannel(channel: EventChannel): void {
     channel.invalidate();
-    extendRecording(channel);
+    this.#extendRecording(channel);
   }
 
   /** Extends the recording, and closes the streams of an application that no longer records events. */
-  function extendRecording(channel: EventChannel): void {
+  #extendRecording(channel: EventChannel): void {
+    const { eventLog, log } = this.#services;
     eventLog.findEnd(channel.applicationId).catch((err) => {
-      if (!(err instanceof ApiError)) services.log.error({ err }, "the log of events could not be kept open");
+      if (!(err instanceof ApiError)) log.error({ err }, "the log of events could not be kept open");
       else if (err.condition === "AuthAPICallDisabledByDeveloper") {
         for (const stream of [...channel.streams()]) end(stream, "disabled");
       }
     });
   }
+}
 
-  return {
-    acquire(caller) {
-      const keys = "operatorId" in caller ? limitsOfOperator(caller) : limitsOf(caller, streamsMax);
-      if (isClosed || streamCount >= streamsMax) throw tooMany("The process", streamsMax);
-      for (const [key, max, owner] of keys) if ((counts.get(key) ?? 0) >= max) throw tooMany(owner, max);
-      const change = (by: 1 | -1) => {
-        streamCount += by;
-        for (const [key] of keys) {
-          const count = (counts.get(key) ?? 0) + by;
-          if (count > 0) counts.set(key, count);
-          else counts.delete(key);
-        }
-      };
-      change(1);
-      let isHeld = true;
-      return () => {
-        if (isHeld) change(-1);
-        isHeld = false;
-      };
-    },
+function end(stream: EventStream, reason: ByeReason): void {
+  const retryMs = reason === "shutdown" ? between(0, 10_000) : reason === "slow" ? between(5_000, 30_000) : retry();
+  stream.finish(reason, retryMs);
+}
 
-    open(request, sink, release) {
-      const { caller, filters, from, end: logEnd, isResumed, resetReason, expiresAt, recheckAt } = request;
-      const channel = channelOf(caller.applicationId, logEnd);
-      const now = performance.now();
-      const lastsUntil = now + lifetimeMs * between(0.9, 1.1);
-      const stream = new EventStream(caller, filters, sink, { expiresAt, lastsUntil });
-      openCount += 1;
-      sink.onClose(() => forget(stream, channel, release));
-      const cursor = eventLog.seal(caller.applicationId, from);
-      stream.send(readyFrame(cursor, { retryMs: retry(), isResumed, heartbeatMs }));
-      if (resetReason !== undefined) stream.send(resetFrame(cursor, resetReason));
-      channel.add(stream, from);
-      beats.set(stream.beat, Math.min(now + between(heartbeatMs / 2, heartbeatMs), lastsUntil));
-      ends.set(stream.end, Math.min(expiresAt, recheckAt ?? expiresAt));
-      ticker ??= setInterval(tick, stepMs).unref();
-      if (isClosed) end(stream, "shutdown");
-    },
-
-    notePulled(count) {
-      pulled += count;
-    },
-
-    statistics() {
-      const behind = [...channels.values()].reduce((sum, { behindCount }) => sum + behindCount, 0);
-      return { live: openCount - behind, behind, waiting: streamCount - openCount, toldSeconds, frames, pulled };
-    },
-
-    close() {
-      isClosed = true;
-      for (const channel of channels.values()) {
-        for (const stream of [...channel.streams()]) end(stream, "shutdown");
-      }
-    },
-  };
+function closeSlow(channel: EventChannel, now: number): void {
+  for (const stream of channel.blocked()) {
+    const { waitingBytes } = stream.sink;
+    if (waitingBytes < stream.unreadBytes) {
+      stream.unreadBytes = waitingBytes;
+      stream.readAt = now;
+    } else if (now - stream.readAt > slowMs) end(stream, "slow");
+  }
 }
 
 type StreamLimit = readonly [key: string, max: number, owner: string];
