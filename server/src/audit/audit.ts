@@ -41,7 +41,7 @@ function createAuditQueue({ database, clock, ids, log }: AuditServices): AuditQu
   let lost = 0;
   let lostAt: number | undefined;
   let timer: NodeJS.Timeout | undefined;
-  let writing: Promise<void> = Promise.resolve();
+  const serialize = createSerializer(); // so that no row is written twice
   let isClosed = false;
 
   function put(event: AuditEvent): void {
@@ -78,13 +78,6 @@ function createAuditQueue({ database, clock, ids, log }: AuditServices): AuditQu
       if (isSomethingLeft()) writeSoon();
     }, writeEveryMs);
     timer.unref();
-  }
-
-  /** Serializes writes, so that no row is written twice. */
-  function serialize(work: () => Promise<void>): Promise<void> {
-    const done = writing.then(work);
-    writing = done.catch(() => {});
-    return done;
   }
 
   function isSomethingLeft(): boolean {
@@ -134,6 +127,16 @@ function createAuditQueue({ database, clock, ids, log }: AuditServices): AuditQu
       clearTimeout(timer);
       await serialize(writeAll);
     },
+  };
+}
+
+/** Returns a function that runs work after all earlier work, even if that failed. */
+function createSerializer(): (work: () => Promise<void>) => Promise<void> {
+  let running: Promise<void> = Promise.resolve();
+  return (work) => {
+    const done = running.then(work);
+    running = done.catch(() => {});
+    return done;
   };
 }
 

@@ -28,7 +28,7 @@ export interface Callers {
   invalidateTokenCache(): void;
 }
 
-interface KnownToken {
+interface CachedToken {
   readonly claims: TokenClaims;
   /** The claims, with the policy that the database returned when it last confirmed the token. */
   caller: Caller | undefined;
@@ -64,54 +64,39 @@ export function createCallers(
 ): Callers {
   const { tokens, tokenUses, policies, regions, database, clock } = services;
   const schemes = new Set(settings.authSchemes);
-  const known = new LruMap<string, KnownToken>(settings.tokenCacheItemsMax);
+  const cache = new LruMap<string, CachedToken>(settings.tokenCacheItemsMax);
   let revision = 0;
   let hits = 0;
   let misses = 0;
 
-  function findToken(token: string): KnownToken {
-    const found = known.get(token);
+  function findToken(token: string): CachedToken {
+    const found = cache.get(token);
     if (found !== undefined) return found;
     const claims = tokens.open(token);
     if (claims === undefined) throw refuseToken("unknown", regions.rootOfToken(token));
-    const { applicationId, userId = "", tokenId } = claims;
-    const use = { applicationId, userId, tokenId, usedAt: 0 };
-    // A device token is issued by a registration, which stores its time.
-    const deviceDueAt = claims.userId === undefined ? claims.issuedAt + deviceUseMs : 0;
-    return { claims, caller: undefined, confirmedAt: -1, applicationRevision: "", recheckAt: 0, use, deviceDueAt };
+    return unconfirmed(claims);
   }
 
-  function noteUse(found: KnownToken, now: number): void {
-    const { claims, use } = found;
-    if (now >= found.deviceDueAt) {
-      found.deviceDueAt = now + deviceUseMs;
-      tokenUses.noteDevice({ applicationId: claims.applicationId, deviceId: claims.deviceId, usedAt: now });
-    }
-    if (claims.userId === undefined || now === use.usedAt) return;
-    use.usedAt = now;
-    tokenUses.note(use);
-  }
-
-  async function confirm(token: string, found: KnownToken, now: number): Promise<Caller> {
+  async function confirm(token: string, found: CachedToken, now: number): Promise<Caller> {
     const { claims } = found;
     const confirmedAt = revision; // read first: a revocation during the query must not count as confirmed
     if (found.caller !== undefined && found.recheckAt > now && (await isUnchanged(database, found))) {
       found.confirmedAt = confirmedAt;
-      noteUse(found, now);
+      noteUse(found, now, tokenUses);
       return found.caller;
     }
     const state = await findState(database, claims);
     if (state === undefined) {
-      known.delete(token);
+      cache.delete(token);
       throw refuseToken("ended", await regions.rootOfHost(claims.applicationId), claims); // the application may have moved
     }
     if (state.disabled_at !== null) {
-      known.delete(token); // it becomes valid again when the user is enabled
+      cache.delete(token); // it becomes valid again when the user is enabled
       throw new ApiError("AuthUserAccountDisabled", undefined, { refused: claims });
     }
     const endsAt = supersededAt(claims.renewals, state.first_uses);
     if (endsAt <= now) {
-      known.delete(token);
+      cache.delete(token);
       if (policies.of(claims.applicationId, state).tokenLifetimes.endOnReuse) await services.endReused(claims);
       throw refuseToken("ended", undefined, claims);
     }
@@ -123,8 +108,8 @@ export function createCallers(
     found.applicationRevision = state.revision;
     // If another process stores the first use of the successor from now on, this token expires after the overlap.
     if (isStored) found.recheckAt = isRenewable ? Math.min(endsAt, now + overlapMs) : Number.POSITIVE_INFINITY;
-    known.set(token, found);
-    noteUse(found, now);
+    cache.set(token, found);
+    noteUse(found, now, tokenUses);
     return found.caller;
   }
 
@@ -149,14 +134,33 @@ export function createCallers(
         return confirm(token, found, now).then((caller) => requireKind(caller, required));
       }
       hits += 1;
-      noteUse(found, now);
+      noteUse(found, now, tokenUses);
       return requireKind(found.caller, required);
     },
-    statistics: () => ({ hits, misses, size: known.size }),
+    statistics: () => ({ hits, misses, size: cache.size }),
     invalidateTokenCache() {
       revision += 1;
     },
   };
+}
+
+function unconfirmed(claims: TokenClaims): CachedToken {
+  const { applicationId, userId = "", tokenId } = claims;
+  const use = { applicationId, userId, tokenId, usedAt: 0 };
+  // A device token is issued by a registration, which stores its time.
+  const deviceDueAt = claims.userId === undefined ? claims.issuedAt + deviceUseMs : 0;
+  return { claims, caller: undefined, confirmedAt: -1, applicationRevision: "", recheckAt: 0, use, deviceDueAt };
+}
+
+function noteUse(found: CachedToken, now: number, tokenUses: TokenUses): void {
+  const { claims, use } = found;
+  if (now >= found.deviceDueAt) {
+    found.deviceDueAt = now + deviceUseMs;
+    tokenUses.noteDevice({ applicationId: claims.applicationId, deviceId: claims.deviceId, usedAt: now });
+  }
+  if (claims.userId === undefined || now === use.usedAt) return;
+  use.usedAt = now;
+  tokenUses.note(use);
 }
 
 /** Only tokens that this server issued get a reason; all others are refused as unknown without a lookup. */
@@ -195,7 +199,7 @@ export const findRevision = prepareLookup<{ applicationId: string }, { revision:
 );
 
 /** Whether everything that the token depends on is unchanged since its last check. */
-async function isUnchanged(database: Database, { claims, applicationRevision }: KnownToken): Promise<boolean> {
+async function isUnchanged(database: Database, { claims, applicationRevision }: CachedToken): Promise<boolean> {
   const [row] = await findRevision(database.reads, { applicationId: claims.applicationId });
   return row?.revision === applicationRevision;
 }

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import type { Log } from "../config/log.ts";
 import type { Database } from "../db/database.ts";
+import { createAnnouncements, readAnnouncement } from "./announcements.ts";
 import type { EventLog } from "./event-log.ts";
 import { findHeads, type LogHead } from "./heads.store.ts";
 
@@ -35,41 +36,104 @@ interface Followed {
   head: LogHead | undefined;
 }
 
-/** @param refresh makes commits of other processes visible to reads */
+interface FollowerServices {
+  readonly database: Database;
+  readonly eventLog: Pick<EventLog, "settle" | "place">;
+  /** Makes commits of other processes visible to reads. */
+  refresh(): void;
+  readonly log: Log;
+}
+
 export function createLogFollower(
   { eventsPollMs }: Pick<Config, "eventsPollMs">,
-  {
-    database,
-    eventLog,
-    refresh,
-    log,
-  }: {
-    readonly database: Database;
-    readonly eventLog: Pick<EventLog, "settle" | "place">;
-    refresh(): void;
-    readonly log: Log;
-  },
+  services: FollowerServices,
 ): LogFollower {
+  const { database, eventLog, log } = services;
   const followed = new Map<string, Followed>();
   const touched = new Map<string, number>();
-  const due = new Set<string>();
   const announcements = createAnnouncements({ database, log });
   // A poll belongs to no call, and must not run in a transaction of the call that started it.
   const context = new AsyncResource("LogFollower");
+  const poller = createPoller(followed, context, services);
+  const triggers = createTriggers(database, eventsPollMs, (applicationIds) =>
+    poller.poll(applicationIds ?? followed.keys()),
+  );
+
+  database.onCommit(() => {
+    if (touched.size === 0) return;
+    const now = performance.now();
+    const ready = [...touched.keys()];
+    // Where transactions run concurrently, this commit may belong to another one.
+    for (const [id, until] of touched) if (!database.dialect.hasRowLocks || now > until) touched.delete(id);
+    setImmediate(poller.poll, ready);
+    for (const id of ready) eventLog.place(id);
+    // Processes on an engine with one writer detect the commits of others themselves.
+    if (database.dialect.hasRowLocks) context.runInAsyncScope(announcements.announce, undefined, ready);
+  });
+
+  const follower: LogFollower = {
+    follow(applicationId, listener) {
+      const entry = followed.getOrInsertComputed(applicationId, () => ({ listeners: new Set(), head: undefined }));
+      entry.listeners.add(listener);
+      context.runInAsyncScope(triggers.start);
+      return () => {
+        entry.listeners.delete(listener);
+        if (entry.listeners.size > 0 || followed.get(applicationId) !== entry) return;
+        followed.delete(applicationId);
+        if (followed.size === 0) triggers.stop();
+      };
+    },
+
+    async wait(applicationId, position, ms, gone) {
+      if (gone?.aborted) return;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const leave = () => resolve();
+      gone?.addEventListener("abort", leave, { once: true });
+      let revision: string | undefined;
+      const stop = follower.follow(applicationId, (head) => {
+        revision ??= head?.revision;
+        if (head === undefined || head.position !== position || head.revision !== revision) resolve();
+      });
+      const timer = setTimeout(resolve, ms);
+      const known = followed.get(applicationId)?.head;
+      revision = known?.revision;
+      poller.poll([applicationId]);
+      await promise;
+      clearTimeout(timer);
+      gone?.removeEventListener("abort", leave);
+      stop();
+    },
+
+    touch(applicationId) {
+      touched.set(applicationId, performance.now() + touchedMs);
+    },
+
+    close() {
+      poller.close();
+      announcements.close();
+      triggers.close();
+      followed.clear();
+    },
+  };
+  return follower;
+}
+
+interface Poller {
+  /** Reads the heads of these applications soon, if they are followed. */
+  poll(applicationIds: Iterable<string>): void;
+  close(): void;
+}
+
+/** Reads heads, one query at a time, and reports the changed ones to their listeners. */
+function createPoller(
+  followed: ReadonlyMap<string, Followed>,
+  context: AsyncResource,
+  { database, eventLog, refresh, log }: FollowerServices,
+): Poller {
+  const due = new Set<string>();
   let isPolling = false;
   let isClosed = false;
-  let lastMark = 0;
-  let ticker: NodeJS.Timeout | undefined;
-  let stopListening: (() => void) | undefined;
-  let lingering: NodeJS.Timeout | undefined;
   let isFailing = false;
-
-  function poll(applicationIds: Iterable<string>): void {
-    for (const id of applicationIds) if (followed.has(id)) due.add(id);
-    if (isPolling || due.size === 0 || isClosed) return;
-    isPolling = true;
-    void context.runInAsyncScope(pollDue);
-  }
 
   async function pollDue(): Promise<void> {
     while (due.size > 0 && !isClosed) {
@@ -108,19 +172,37 @@ export function createLogFollower(
     for (const listener of [...entry.listeners]) listener(head);
   }
 
-  function startPolling(): void {
-    if (isClosed) return;
-    clearTimeout(lingering);
-    stopListening ??= database.listen?.({
-      onBegin: pollAll,
-      onSignal: (text) => poll(announcements.read(text) ?? followed.keys()),
-    });
-    if (ticker !== undefined) return;
-    lastMark = database.foreignMark() ?? 0;
-    const isMarked = database.foreignMark() !== undefined;
-    ticker = setInterval(isMarked ? pollAfterForeignCommits : pollAll, isMarked ? foreignPollMs : eventsPollMs);
-    ticker.unref();
-  }
+  return {
+    poll(applicationIds) {
+      for (const id of applicationIds) if (followed.has(id)) due.add(id);
+      if (isPolling || due.size === 0 || isClosed) return;
+      isPolling = true;
+      void context.runInAsyncScope(pollDue);
+    },
+    close() {
+      isClosed = true;
+    },
+  };
+}
+
+interface Triggers {
+  start(): void;
+  /** Stops polling; a connection continues to listen for a while. */
+  stop(): void;
+  close(): void;
+}
+
+/** Requests polls by the engine's means: a timer, foreign commits, and signals. @param poll undefined for all */
+function createTriggers(
+  database: Database,
+  eventsPollMs: number,
+  poll: (applicationIds?: readonly string[]) => void,
+): Triggers {
+  let isClosed = false;
+  let lastMark = 0;
+  let ticker: NodeJS.Timeout | undefined;
+  let stopListening: (() => void) | undefined;
+  let lingering: NodeJS.Timeout | undefined;
 
   function pollAfterForeignCommits(): void {
     let mark: number | undefined;
@@ -131,14 +213,10 @@ export function createLogFollower(
     }
     if (mark === lastMark || mark === undefined) return;
     lastMark = mark;
-    pollAll();
+    poll();
   }
 
-  function pollAll(): void {
-    poll(followed.keys());
-  }
-
-  function stopPolling(): void {
+  function stop(): void {
     clearInterval(ticker);
     ticker = undefined;
     clearTimeout(lingering);
@@ -150,118 +228,26 @@ export function createLogFollower(
     stopListening = undefined;
   }
 
-  database.onCommit(() => {
-    if (touched.size === 0) return;
-    const now = performance.now();
-    const ready = [...touched.keys()];
-    // Where transactions run concurrently, this commit may belong to another one.
-    for (const [id, until] of touched) if (!database.dialect.hasRowLocks || now > until) touched.delete(id);
-    setImmediate(poll, ready);
-    for (const id of ready) eventLog.place(id);
-    // Processes on an engine with one writer detect the commits of others themselves.
-    if (database.dialect.hasRowLocks) context.runInAsyncScope(announcements.announce, undefined, ready);
-  });
-
-  const follower: LogFollower = {
-    follow(applicationId, listener) {
-      const entry = followed.getOrInsertComputed(applicationId, () => ({ listeners: new Set(), head: undefined }));
-      entry.listeners.add(listener);
-      context.runInAsyncScope(startPolling);
-      return () => {
-        entry.listeners.delete(listener);
-        if (entry.listeners.size > 0 || followed.get(applicationId) !== entry) return;
-        followed.delete(applicationId);
-        if (followed.size === 0) stopPolling();
-      };
-    },
-
-    async wait(applicationId, position, ms, gone) {
-      if (gone?.aborted) return;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const leave = () => resolve();
-      gone?.addEventListener("abort", leave, { once: true });
-      let revision: string | undefined;
-      const stop = follower.follow(applicationId, (head) => {
-        revision ??= head?.revision;
-        if (head === undefined || head.position !== position || head.revision !== revision) resolve();
+  return {
+    start() {
+      if (isClosed) return;
+      clearTimeout(lingering);
+      stopListening ??= database.listen?.({
+        onBegin: () => poll(),
+        onSignal: (text) => poll(readAnnouncement(text)),
       });
-      const timer = setTimeout(resolve, ms);
-      const known = followed.get(applicationId)?.head;
-      revision = known?.revision;
-      poll([applicationId]);
-      await promise;
-      clearTimeout(timer);
-      gone?.removeEventListener("abort", leave);
-      stop();
+      if (ticker !== undefined) return;
+      lastMark = database.foreignMark() ?? 0;
+      const isMarked = database.foreignMark() !== undefined;
+      ticker = setInterval(isMarked ? pollAfterForeignCommits : () => poll(), isMarked ? foreignPollMs : eventsPollMs);
+      ticker.unref();
     },
-
-    touch(applicationId) {
-      touched.set(applicationId, performance.now() + touchedMs);
-    },
-
+    stop,
     close() {
       isClosed = true;
-      announcements.close();
-      stopPolling();
+      stop();
       clearTimeout(lingering);
       unlisten();
-      followed.clear();
-    },
-  };
-  return follower;
-}
-
-/** Notifies other processes that logs may have new events. A hint, which may be lost: they poll as well. */
-interface Announcements {
-  announce(applicationIds: Iterable<string>): void;
-  /** @returns the applications that an announcement names; undefined for all */
-  read(text: string): readonly string[] | undefined;
-  close(): void;
-}
-
-const separator = " ";
-/** PostgreSQL accepts 8,000. */
-const bytesMax = 7_900;
-const announcementRestMs = 25;
-
-function createAnnouncements({
-  database,
-  log,
-}: {
-  readonly database: Pick<Database, "signal">;
-  readonly log: Log;
-}): Announcements {
-  const waiting = new Set<string>();
-  let isSending = false;
-  let isClosed = false;
-  let isFailing = false;
-
-  async function sendWaiting(): Promise<void> {
-    while (waiting.size > 0 && !isClosed) {
-      const text = [...waiting].join(separator);
-      waiting.clear();
-      try {
-        await database.signal(text.length > bytesMax ? "" : text);
-        isFailing = false;
-      } catch (err) {
-        if (!isFailing && !isClosed) log.warn({ err }, "other processes could not be notified of new events");
-        isFailing = true;
-      }
-      await sleep(announcementRestMs, undefined, { ref: false });
-    }
-    isSending = false;
-  }
-
-  return {
-    announce(applicationIds) {
-      for (const id of applicationIds) waiting.add(id);
-      if (isSending || waiting.size === 0 || isClosed) return;
-      isSending = true;
-      void sendWaiting();
-    },
-    read: (text) => (text === "" ? undefined : text.split(separator)),
-    close() {
-      isClosed = true;
     },
   };
 }

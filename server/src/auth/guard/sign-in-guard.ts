@@ -9,7 +9,7 @@ import { createLocalLimiter, createSharedLimiter } from "./guess-limiter.ts";
 import { createGuessQueue } from "./guess-queue.ts";
 import { createGuessWatch, type Guessing } from "./guess-watch.ts";
 import { createSharedFailureCounts } from "./shared-failure-counts.ts";
-import { createSharedFailures } from "./shared-failures.ts";
+import { createSharedFailures, type SharedFailures } from "./shared-failures.ts";
 
 /** A password attempt. */
 export interface SignInAttempt {
@@ -111,22 +111,7 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
   const devices = createCounts("failures of a device", failuresPerDeviceMax);
   const addresses = counters.createBuckets("failures of an address", addressesMax);
   const watch = createGuessWatch({ ...services, shared: failures }, settings);
-  const wallClock = createClock(); // permits take real time, even in tests that move the clock
-  const createQueue = (burst: number, waitingPerNetworkMax: number) =>
-    createGuessQueue({
-      waitingPerNetworkMax,
-      createLimiter({ applicationId, key }) {
-        const fallbackRate = { perSecond: Math.max(1, guessesPerSecond / workers), burst };
-        if (failures === undefined) return createLocalLimiter(fallbackRate);
-        const rate = { perSecond: guessesPerSecond, burst };
-        return createSharedLimiter(
-          { applicationId, key: `turns of a name ${key}`, rate, fallbackRate },
-          { clock: wallClock, failures },
-        );
-      },
-    });
-  const userGuesses = createQueue(userBurst, 50);
-  const operatorGuesses = createQueue(operatorBurst, 1);
+  const guesses = createGuessQueues(failures, workers);
 
   async function checkRecognized(
     attempt: SignInAttempt,
@@ -156,8 +141,8 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
       own = await begin(counts, digest([applicationId ?? "", nameKey, group]), applicationId);
       const guess = { networks: networksOf(address), signal };
       if (applicationId === undefined) {
-        if (!hasToken) await operatorGuesses.take({ applicationId: "", key: "", ...guess });
-      } else await userGuesses.take({ applicationId, key: digest([applicationId, nameKey]), ...guess });
+        if (!hasToken) await guesses.operators.take({ applicationId: "", key: "", ...guess });
+      } else await guesses.users.take({ applicationId, key: digest([applicationId, nameKey]), ...guess });
       outcome = await isRight(false);
       return outcome;
     } finally {
@@ -202,6 +187,25 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
       return attempts === undefined ? checkUnrecognized(attempt, isRight) : checkRecognized(attempt, attempts, isRight);
     },
   };
+}
+
+/** Creates the queues of unrecognized attempts. */
+function createGuessQueues(failures: SharedFailures | undefined, workers: number) {
+  const clock = createClock(); // permits take real time, even in tests that move the clock
+  const createQueue = (burst: number, waitingPerNetworkMax: number) =>
+    createGuessQueue({
+      waitingPerNetworkMax,
+      createLimiter({ applicationId, key }) {
+        const fallbackRate = { perSecond: Math.max(1, guessesPerSecond / workers), burst };
+        if (failures === undefined) return createLocalLimiter(fallbackRate);
+        const rate = { perSecond: guessesPerSecond, burst };
+        return createSharedLimiter(
+          { applicationId, key: `turns of a name ${key}`, rate, fallbackRate },
+          { clock, failures },
+        );
+      },
+    });
+  return { users: createQueue(userBurst, 50), operators: createQueue(operatorBurst, 1) };
 }
 
 /**

@@ -12,7 +12,7 @@ import { ApiError } from "../../lib/errors.ts";
 import { between } from "../../lib/random.ts";
 import type { Database, DatabaseOptions, Queries, SignalListener } from "../database.ts";
 import { postgresDialect } from "../dialect.ts";
-import type { EngineWrite } from "../outer-transaction.ts";
+import type { EngineTransaction, EngineWrite } from "../outer-transaction.ts";
 import { runPrepared, type Statement } from "../prepared.ts";
 import { createRowCompiler, type ToRow } from "../row-of-values.ts";
 import type { Tables } from "../tables.ts";
@@ -98,14 +98,7 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
   const activity = createPostgresActivity(options);
   const connect = () => new PostgresConnection(pool, options, activity);
   const kysely = kyselyOver(() => connectionOfJoint() ?? connect());
-  const rowCompilers = new WeakMap<Statement, (columns: readonly string[]) => ToRow>();
-
-  async function readRows(statement: Statement, values: unknown[]): Promise<unknown[]> {
-    const { columns, rows } = await connect().executeAsArrays(CompiledQuery.raw(statement.sql, values));
-    const compile = rowCompilers.getOrInsertComputed(statement, () => createRowCompiler());
-    return rows.map(compile(columns));
-  }
-
+  const readRows = createRowReader(connect);
   const lookups = createLookups({
     single: readRows,
     batched: (statement, values, calls) => connect().executeAsArrays(CompiledQuery.raw(statement, values), calls),
@@ -122,51 +115,13 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
 
   const write: EngineWrite = (work) => {
     if (isClosed) return Promise.reject(new ApiError("ServiceUnavailable"));
-    const effects: (() => void)[] = [];
-    const written = kysely
-      .transaction()
-      .execute((queries) => {
-        const run = async (statement: string) => void (await queries.executeQuery(CompiledQuery.raw(statement)));
-        return work({
-          queries,
-          afterCommit: (effect) => void effects.push(effect),
-          savepoint: () => run("savepoint part"),
-          release: () => run("release part"),
-          async rollback() {
-            await run("rollback to part");
-            await run("release part");
-          },
-          waitAtMost: (ms) => run(`set local lock_timeout = ${ms}`),
-        });
-      })
-      .then((result) => {
-        for (const effect of effects) effect();
-        return result;
-      });
-    return untilWritten(written);
+    return untilWritten(runTransaction(kysely, work));
   };
-  /** Whether this is Citus; undefined until a query has answered. */
-  let isCitus: boolean | undefined;
-  let isAsking = false;
-
-  async function askForCitus(): Promise<void> {
-    if (isAsking) return;
-    isAsking = true;
-    try {
-      const { rows } = await connect().executeQuery(CompiledQuery.raw(findCitus));
-      isCitus = rows.length > 0;
-    } catch {
-      isAsking = false; // the database cannot be used now
-    }
-  }
-
+  const isWithoutCitus = createCitusProbe(connect);
   const inGroups = createWriteGroups({
     ungrouped: write,
     connect,
-    takesArrays() {
-      if (isCitus === undefined) void askForCitus();
-      return isCitus === false;
-    },
+    takesArrays: isWithoutCitus,
     queriesOver: (connection) => kyselyOver(() => connection),
   });
   // An outer transaction may hold its connection for long; some connections are reserved for short statements.
@@ -230,6 +185,58 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
       await Promise.race([Promise.allSettled(writing), sleep(options.timeoutMs, undefined, { ref: false })]);
       await pool.close();
     },
+  };
+}
+
+/** Returns a function that runs a statement and reads its rows as objects. */
+function createRowReader(connect: () => PostgresConnection) {
+  const rowCompilers = new WeakMap<Statement, (columns: readonly string[]) => ToRow>();
+  return async (statement: Statement, values: unknown[]): Promise<unknown[]> => {
+    const { columns, rows } = await connect().executeAsArrays(CompiledQuery.raw(statement.sql, values));
+    const compile = rowCompilers.getOrInsertComputed(statement, () => createRowCompiler());
+    return rows.map(compile(columns));
+  };
+}
+
+async function runTransaction<T>(kysely: Queries, work: (transaction: EngineTransaction) => Promise<T>): Promise<T> {
+  const effects: (() => void)[] = [];
+  const result = await kysely.transaction().execute((queries) => {
+    const run = async (statement: string) => void (await queries.executeQuery(CompiledQuery.raw(statement)));
+    return work({
+      queries,
+      afterCommit: (effect) => void effects.push(effect),
+      savepoint: () => run("savepoint part"),
+      release: () => run("release part"),
+      async rollback() {
+        await run("rollback to part");
+        await run("release part");
+      },
+      waitAtMost: (ms) => run(`set local lock_timeout = ${ms}`),
+    });
+  });
+  for (const effect of effects) effect();
+  return result;
+}
+
+/** Returns a function that is true once a query has shown that this is not Citus; it starts the query when needed. */
+function createCitusProbe(connect: () => PostgresConnection): () => boolean {
+  let isCitus: boolean | undefined;
+  let isAsking = false;
+
+  async function ask(): Promise<void> {
+    if (isAsking) return;
+    isAsking = true;
+    try {
+      const { rows } = await connect().executeQuery(CompiledQuery.raw(findCitus));
+      isCitus = rows.length > 0;
+    } catch {
+      isAsking = false; // the database cannot be used now
+    }
+  }
+
+  return () => {
+    if (isCitus === undefined) void ask();
+    return isCitus === false;
   };
 }
 
