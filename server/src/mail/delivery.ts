@@ -237,7 +237,7 @@ export function createDelivery(
   };
 }
 
-/** The delivery settings of an application; those of the deployment are the default. */
+/** The delivery settings of an application; the deployment's are the default. */
 export async function findOutgoing(
   applicationId: string,
   config: Pick<Config, "smtpUrl" | "mailFrom">,

@@ -32,8 +32,8 @@ const foreignPattern = new RegExp(
 );
 
 /**
- * True when a text contains a link, or an address that mail programs turn into one, whose host is neither one of
- * `linkHosts` nor below one of them. Checks the text as its recipient sees it: in NFKC and without invisible
+ * True when the text of a mail contains a link, or an address that mail programs turn into one, whose host is neither
+ * one of `linkHosts` nor below one of them. Checks the text as its recipient sees it: in NFKC and without invisible
  * characters.
  *
  * @param placeholders the placeholders of codes

@@ -43,7 +43,7 @@ export class MailFailure extends Error {
     super(`a mail was not sent: ${details.join(", ")}`);
     this.name = "MailFailure";
     this.smtpCode = typeof responseCode === "number" ? responseCode : undefined;
-    // A refused login or a missing STARTTLS is no verdict on the mail, which waits until the settings are right.
+    // A refused login or a missing STARTTLS says nothing about the mail, which waits until the settings are right.
     const isVerdict = code === "EENVELOPE" || code === "EMESSAGE";
     this.isDead = isVerdict && (this.smtpCode ?? 0) >= 500;
     this.isOfServer = !isVerdict;

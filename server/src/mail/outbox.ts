@@ -40,7 +40,7 @@ export interface PutMail {
   readonly replacedFor?: ReplacedFor | undefined;
 }
 
-/** Mails that callers cause: their limits, their texts, and the rows from which they are delivered. */
+/** Mails that callers cause: their limits, contents, and the rows from which they are delivered. */
 export interface Outbox {
   /** Writes a mail in the transaction of its code. Without `due` in the result the code must not be stored. */
   putCode(mail: CodeMail, queries: Queries): Promise<PutMail>;

@@ -35,7 +35,7 @@ type WithColumn<Column extends string, Value> = { readonly [Name in Column]: Val
   readonly id: string;
 };
 
-/** A text field of bounded length. */
+/** A field for text of bounded length. */
 export function textField<Column extends string>(
   name: string,
   column: Column,
@@ -46,7 +46,7 @@ export function textField<Column extends string>(
   return textFieldOf(name, column, Text(keywords), ClearableText(keywords));
 }
 
-/** A text field of another format. */
+/** A field for text in another format. */
 export function textFieldOf<Column extends string>(
   name: string,
   column: Column,
@@ -65,7 +65,7 @@ function described({ description }: Schema) {
   return description === undefined ? {} : { description };
 }
 
-/** A text field without a search. */
+/** Like `textField`, without a search. */
 export function unsearchedTextField<Column extends string>(
   name: string,
   column: Column,

@@ -38,7 +38,7 @@ export function changedUrls(before: UrlSettings, after: UrlSettings): ReadonlyMa
 
 /**
  * Returns the URLs that may only lead to public addresses after a change. An unchanged URL keeps its restriction: an
- * owner who writes back what was read does not vouch for an editor's URL.
+ * owner who writes the settings back unchanged does not vouch for an editor's URL.
  *
  * @param mayReachInternal whether the author of the change may name internal addresses
  */
