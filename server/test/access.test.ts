@@ -157,11 +157,14 @@ function assertAllowed({ status, body }: Answer, name: string): void {
   assert.ok(status !== 401 && status !== 403, `${name} got ${status} ${body?.error}`);
 }
 
+/** Answers calls of the console only, without a session, too: see operators.cookies.test.ts. */
+const consoleOperation = "findOperatorSession";
+
 describe("the callers of each operation: spec/authentication#credentials-and-tokens", () => {
   it("every operation accepts the callers that it declares, and no others", { timeout: matrixMsMax }, async (t) => {
     const invalid = await makeOnce(invalidCallers(await createInvalidTokens()));
     const credentialsFor = credentialMaker();
-    const routes = test.app.routes.filter(({ caller }) => caller !== "operator");
+    const routes = test.app.routes.filter((each) => each.caller !== "operator" && each.operation !== consoleOperation);
     for (const [turn, route] of routes.entries()) {
       await t.test(`${route.method} ${route.path}: ${route.caller}`, async () => {
         const unauthorized = await call(route, undefined);
@@ -190,6 +193,9 @@ describe("the callers of each operation: spec/authentication#credentials-and-tok
     const { "an operator": _, ...invalid } = invalidCallers(await createInvalidTokens());
     const refused = await makeOnce({ ...invalid, ...devices, ...users, ...invalidOperators });
     const credentialsFor = credentialMaker();
+    for (const each of Object.values(refused)) {
+      assertNoOperator(await test.call("GET /_/api/sessions/cookie", { headers: { authorization: each ?? "" } }));
+    }
     const routes = test.app.routes.filter(({ caller }) => caller === "operator");
     for (const [turn, route] of routes.entries()) {
       await t.test(`${route.method} ${route.path}`, async () => {

@@ -2994,7 +2994,7 @@ export const deleteOperatorSession: () => Call<void> = /* @__PURE__ */ define("d
 /**
  * Read the session of this browser, if there is one
  *
- * Answers without `session` if the call has no session cookie, or one whose session has ended.
+ * For the console, whose header is required. Answers without `session` if the call has no session cookie, or one whose session has ended.
  */
 export const findOperatorSession: () => Call<FoundOperatorSession> = /* @__PURE__ */ define("findOperatorSession", "GET /_/api/sessions/cookie", "as");
 

@@ -71,13 +71,17 @@ const getSession = operation({
   },
 });
 
-/** The console's first call. Never refused, because browsers would log a refusal as an error of the page. */
+/**
+ * The console's first call. The console is never refused, because browsers log a refusal as an error of the page; any
+ * other caller is, as by all operations of operators.
+ */
 const findSession = operation({
   method: "GET",
   path: "/_/api/sessions/cookie",
   operation: "findOperatorSession",
   summary: "Read the session of this browser, if there is one",
-  description: "Answers without `session` if the call has no session cookie, or one whose session has ended.",
+  description:
+    "For the console, whose header is required. Answers without `session` if the call has no session cookie, or one whose session has ended.",
   tag: "Operators",
   caller: "anyone",
   isBatchable: false, // batches ignore cookies
@@ -85,8 +89,9 @@ const findSession = operation({
   result: FoundSession,
   errors: ["AuthFailed"],
   async handle({ call }, services) {
-    const browser = call.authorization === undefined ? call.browser?.() : undefined;
-    const caller = browser && (await services.operatorCallers.findByCookie({ browser, isDownload: false }));
+    const browser = call.browser?.();
+    if (call.authorization !== undefined || browser?.consoleCall === undefined) throw new ApiError("AuthFailed");
+    const caller = await services.operatorCallers.findByCookie({ browser, isDownload: false });
     const session = caller && (await readSession(caller, services));
     return session === undefined ? {} : { session };
   },
