@@ -186,11 +186,12 @@ describe("kill -9 (hostile.md 31)", () => {
         assert.ok(kills > 2);
         return;
       }
-      // Two servers are killed while bytes arrive, the others during or after the last bytes.
+      // Two servers are killed while bytes arrive, the others during or after the last bytes. Each gets more time than the
+      // one before, so that a slow machine completes the upload, too.
       const headers = { ...bytesHeaders, "upload-offset": `${offset}` };
       const rest = bytes.subarray(offset, kills < 2 ? offset + 15_000_000 : bytes.length);
       const sending = send(server.port, "PATCH", upload, { token, headers, body: rest }).catch(() => undefined);
-      await new Promise((resolve) => setTimeout(resolve, kills < 2 ? 60 + 40 * kills : 250));
+      await new Promise((resolve) => setTimeout(resolve, kills < 2 ? 60 + 40 * kills : 250 * (kills - 1)));
       await server.end("SIGKILL");
       await sending;
     }
