@@ -21,7 +21,7 @@ export const signIn = operation<
   Static<typeof SignedIn>
 >("POST", "/sessions", ["name", "password", "cookie", "isPersistent"]);
 
-export const findSession = operation<object, Static<typeof FoundSession>>("GET", "/sessions/cookie", []);
+const findSession = operation<object, Static<typeof FoundSession>>("GET", "/sessions/cookie", []);
 
 /** @throws CallError AuthFailed if there is no session, which is no failed call: browsers log those as errors */
 export async function getSession(options: CallOptions = {}): Promise<Session> {

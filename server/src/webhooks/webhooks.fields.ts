@@ -86,7 +86,7 @@ export function readHeaders(given: Readonly<Record<string, unknown>>): ReadonlyM
   return headers;
 }
 
-export function outOfRange(parameter: string, rule: string): ApiError {
+function outOfRange(parameter: string, rule: string): ApiError {
   return new ApiError("ParameterOutOfRange", `${parameter} ${rule}.`, { parameter });
 }
 
