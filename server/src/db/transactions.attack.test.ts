@@ -73,7 +73,7 @@ describe("Database.nestTransactions on an engine that fails", () => {
     return outcomes;
   }
 
-  it("split: a failed commit before the last part loses the writes of that commit, and no part runs twice", async () => {
+  it("splittable: a failed commit before the last step loses the writes of that commit, and no step runs twice", async () => {
     const { kept, engineWrite, write } = fakeEngine({ commit: (count) => count === 2 });
     const transactions = createTransactions(engineWrite, 1_000);
     const runs: string[] = [];
@@ -91,7 +91,7 @@ describe("Database.nestTransactions on an engine that fails", () => {
     assert.deepEqual(outcomes, ["done", "done", "done", "lost: ServiceUnavailable"]);
   });
 
-  it("split: parts after a lost transaction run in a transaction of their own", async () => {
+  it("splittable: steps after a lost transaction run in a new transaction", async () => {
     const { kept, engineWrite, write } = fakeEngine();
     const transactions = createTransactions(engineWrite, 300);
     let outcomes: string[] = [];
@@ -107,7 +107,7 @@ describe("Database.nestTransactions on an engine that fails", () => {
     assert.deepEqual(kept, ["c"]);
   });
 
-  it("a transaction whose rollback to its part fails is lost with ServiceUnavailable, not with the part's error", async () => {
+  it("a transaction whose rollback to a step fails is lost with ServiceUnavailable, not with the error of the step", async () => {
     const { kept, engineWrite, write } = fakeEngine({ rollback: true });
     const transactions = createTransactions(engineWrite, 1_000);
     await assert.rejects(
@@ -188,7 +188,7 @@ describe("Database.nestTransactions", () => {
     }
   });
 
-  it("split: other transactions do not wait for the end of long work", async () => {
+  it("splittable: other transactions do not wait for all of a long work", async () => {
     await database.nestTransactions(async (outer) => {
       await outer.step(() => write("long 1"));
       await outer.step(() => new Promise((resolve) => setTimeout(resolve, 100)));

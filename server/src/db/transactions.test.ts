@@ -52,7 +52,7 @@ const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 // spec/batch#modes
 describe("Database.nestTransactions", () => {
-  it("writes are visible inside at once, and outside when the transaction resolves", async () => {
+  it("writes are visible inside immediately, and outside when the transaction resolves", async () => {
     for (const options of [whole, split]) {
       const start = newStart();
       const value = await database.nestTransactions(async () => {
@@ -159,7 +159,7 @@ describe("Database.nestTransactions", () => {
     assert.deepEqual(await found(start), ["a", "b", "c", "d", "e"]);
   });
 
-  it("other transactions read and write meanwhile, and a rollback does not affect them", async () => {
+  it("other transactions can read and write during it, and its rollback does not affect them", async () => {
     const start = newStart();
     const failing = database.nestTransactions(async () => {
       await write(`${start}mine`);
@@ -201,7 +201,7 @@ describe("Database.nestTransactions", () => {
     assert.ok(names.every((name) => Number.parseInt(name, 10) % 2 === 1));
   });
 
-  it("a outer transaction that takes too long is aborted so that others can continue; its later writes fail", async () => {
+  it("an outer transaction that takes too long is aborted so that others can continue; its later writes fail", async () => {
     const start = newStart();
     const impatient = await openDatabase(opened.url, { ...patient, timeoutMs: 500 });
     const add = (name: string) => impatient.write(({ queries }) => insert(`${start}${name}`, queries));
@@ -217,7 +217,7 @@ describe("Database.nestTransactions", () => {
     await impatient.close();
   });
 
-  it("work that continues after the outer transaction has ended writes in its own transaction", async () => {
+  it("work that continues after the outer transaction has closed writes in its own transaction", async () => {
     const start = newStart();
     let later = Promise.resolve();
     await database.nestTransactions(async () => {
@@ -236,7 +236,7 @@ describe("Database.outsideTransaction", () => {
     return { seen, work: async () => void seen.push(await found(start)) };
   }
 
-  it("runs work at once and outside of the transaction, if there is none or before its first write", async () => {
+  it("runs work immediately and outside of the transaction, if there is none or before its first write", async () => {
     const start = newStart();
     await database.outsideTransaction("alone", () => write(`${start}alone`));
     const failing = database.nestTransactions(async () => {
@@ -248,7 +248,7 @@ describe("Database.outsideTransaction", () => {
     assert.deepEqual(await found(start), ["alone", "first"]);
   });
 
-  it("whole: rolls everything back, runs the work once, and runs everything again", async () => {
+  it("not splittable: rolls back all steps, runs the outside work once, and retries all steps", async () => {
     const start = newStart();
     const { seen, work } = spy(start);
     let runs = 0;
@@ -269,7 +269,7 @@ describe("Database.outsideTransaction", () => {
     assert.equal((await found(start)).length, 6);
   });
 
-  it("split: commits the preceding parts, and rolls the part back and runs it again", async () => {
+  it("splittable: commits the preceding steps, rolls the current one back, and retries it", async () => {
     const start = newStart();
     const { seen, work } = spy(start);
     const runs: string[] = [];
@@ -306,7 +306,7 @@ describe("Database.outsideTransaction", () => {
     assert.deepEqual(done, ["1", "3", "2"]);
   });
 
-  it("fails the part when the work fails, and does not run the work again", async () => {
+  it("fails the step when the outside work fails, and does not retry that work", async () => {
     const start = newStart();
     for (const options of [whole, split]) {
       let tries = 0;
@@ -328,7 +328,7 @@ describe("Database.outsideTransaction", () => {
 });
 
 describe("OuterTransaction.part", () => {
-  it("runs a part again alone after a conflict, once the preceding parts are committed", async (t) => {
+  it("retries a step in its own transaction after a conflict, once the preceding steps are committed", async (t) => {
     const now = performance.now();
     t.mock.method(performance, "now", () => now); // on a busy machine, a long transaction would be split earlier
     const start = newStart();
