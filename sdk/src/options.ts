@@ -6,13 +6,13 @@ import { requireFunction, requireMs, requireOption } from "./wire/checks.ts";
 import { ConfigurationError } from "./wire/errors.ts";
 
 export interface RollcallOptions extends IdentityOptions, Omit<TransportOptions, "clock" | "timeouts"> {
-  /** The address of the service: https, but for this machine. */
+  /** The address of the service; must be https, except on localhost. */
   readonly url: string;
   readonly timeouts?: Timeouts & {
-    /** Of a sign-in or sign-up with all its attempts; 30 s by default. */
+    /** The time limit of a sign-in or sign-up with all its attempts, in ms; 30,000 by default. */
     readonly signInMs?: number | undefined;
   };
-  /** Allows addresses without TLS, where tokens and passwords can be read in transit. */
+  /** Allows http addresses, where tokens and passwords can be read in transit. */
   readonly insecure?: boolean;
 }
 

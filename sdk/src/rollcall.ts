@@ -43,53 +43,53 @@ import { ConfigurationError, NotSignedIn } from "./wire/errors.ts";
 /** The device of a client, and its registration. */
 export interface RegisteredDevice extends DeviceNoun {
   readonly state: DeviceState;
-  /** The id of the device, once `get` or `change` has answered since the last registration. */
+  /** The id of the device; undefined until `get` or `change` succeeds after a registration. */
   readonly id: string | undefined;
   /** Makes the next call register as a new device. */
   forget(): Promise<void>;
 }
 
-/** Calls for one of the users who are signed in. */
+/** Sends calls as one of the signed-in users. */
 export interface UserClient extends Calls {
-  /** @throws NotSignedIn */
+  /** @throws NotSignedIn if the user is not signed in */
   readonly session: Session;
 }
 
 /**
- * A client of one application: its device, and the users who are signed in on it. Its methods act for the current
+ * A client of one application: its device, and the users who are signed in on it. Its methods use the current
  * session.
  */
 export interface Rollcall extends Calls, HasInside, AsyncDisposable {
   readonly device: RegisteredDevice;
-  /** The session of calls; null if there is none, undefined until the store has been read. */
+  /** The current session; null if no user is signed in, undefined until the client is ready. */
   readonly session: Session | null | undefined;
   readonly sessions: readonly Session[];
-  /** The time of the service, as far as its answers have reported it. */
+  /** The estimated time of the service, from its responses. */
   readonly serverTime: Date;
-  /** Resolves when the store has been read. */
+  /** Resolves after the client has read its store. */
   ready(): Promise<void>;
-  /** Registers the device now rather than at the first call. */
+  /** Registers the device now instead of at the first call. */
   start(): Promise<void>;
   signUp(input: CreateUserRequest, options?: CallOptions): Promise<Session>;
   signIn(input: LoginUserRequest, options?: CallOptions): Promise<Session>;
   signInSocial(input: LoginSocialUserRequest, options?: CallOptions): Promise<Session & { readonly isNew: boolean }>;
-  /** Mails a code to the user. */
+  /** Sends a reset code to the user by email. */
   requestPasswordReset(input: RequestPasswordResetRequest, options?: CallOptions): Promise<void>;
-  /** Sets a new password with the mailed code, which ends the tokens of the user. */
+  /** Sets a new password with the emailed code, and revokes the user's tokens. */
   resetPassword(input: ResetPasswordRequest, options?: CallOptions): Promise<void>;
-  /** Removes a session that has ended; one that has not is signed out. */
+  /** Removes a session from this device; signs the user out first if necessary. */
   forget(userId: string): Promise<void>;
-  /** Makes a signed-in user the current one: in all tabs, or only in this tab until it is closed. */
+  /** Makes a signed-in user the current user in all tabs or, with `here`, only in this tab until it is closed. */
   use(user: Session | string, options?: { readonly here?: boolean }): Promise<void>;
-  /** Calls for a given user, whichever session is the current one. */
+  /** Returns a client that always calls as the given user. */
   as(user: Session | string): UserClient;
-  /** Sends a call for the current session, or for the device where no user is signed in and none is needed. */
+  /** Sends a call as the current user, or as the device if no user is signed in and the call needs none. */
   readonly send: Send;
   /** Resolves if the service answers. */
   ping(options?: CallOptions): Promise<void>;
   on<E extends EventName>(event: E, listener: (event: EventOf<E>) => void): () => void;
   intercept(interceptor: Interceptor): () => void;
-  /** Ends the pending calls with AbortedError. The stored records stay. */
+  /** Rejects pending calls with AbortedError. Does not delete the stored records. */
   close(): Promise<void>;
 }
 
@@ -152,7 +152,7 @@ export function createClient(options: RollcallOptions, context: Scopes): Rollcal
     return transport.send(call, sessions.principal(client, call), options);
   };
   const calls = createCalls(send, transport);
-  /** A registration answers no id, and the next one may be that of another device. */
+  /** The response to a registration has no id, and the next registration may create another device. */
   let known: { readonly id: string; readonly registered: number | undefined } | undefined;
 
   async function note(answered: Promise<Device>): Promise<Device> {

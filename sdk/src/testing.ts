@@ -35,9 +35,9 @@ export interface TestServer extends AsyncDisposable {
   readonly appkey: string;
   /** The folder of its data: `rollcall.db`, `files` and `mail`. */
   readonly dataDir: string;
-  /** Signed in as the owner. */
+  /** An operator client, signed in as the owner. */
   readonly admin: Admin;
-  /** The last 1,000 requests that it has answered; its log contains them shortly after the answer. */
+  /** The last 1,000 requests that the server has answered, which appear shortly after their responses. */
   readonly requests: readonly AnsweredRequest[];
   /** A client with its own device, in memory unless the options name a store. */
   client(options?: TestClientOptions): Rollcall;
@@ -47,9 +47,9 @@ export interface TestServer extends AsyncDisposable {
   rows(table: string): Promise<Row[]>;
   /** Kills the process, like a crash. */
   kill(): Promise<void>;
-  /** Serves the same data at the same address again. */
+  /** Starts the server again with the same data and address. */
   restart(): Promise<void>;
-  /** Ends the process and deletes its data. */
+  /** Stops the process and deletes its data. */
   stop(): Promise<void>;
 }
 

@@ -11,7 +11,7 @@ import { ConfigurationError, describeCall, RollcallError } from "../wire/errors.
 import { createReferences, type Refs } from "./references.ts";
 
 /**
- * `independent`: a failure stops no other item. `sequential`: a failure stops the later items. `atomic`: all items or
+ * `independent`: items succeed or fail separately. `sequential`: a failure skips the later items. `atomic`: all items or
  * none.
  */
 export type BatchMode = "independent" | "sequential" | "atomic";
@@ -23,7 +23,7 @@ export interface BatchOptions {
 
 /** One call of a batch. */
 export interface Item<T> {
-  /** Members of its result, for the ids and parameters of items that are added later. */
+  /** References to members of the result, for the ids and parameters of later items. */
   readonly ref: Refs<T>;
   readonly call: BatchableCall<T>;
 }
@@ -34,19 +34,19 @@ export type ItemOutcome<T> =
   | { readonly ok: false; readonly error: RollcallError };
 
 export interface BatchResults {
-  /** The result of an item. @throws its error */
+  /** Returns the result of an item. @throws the error of the item */
   get<T>(item: Item<T>): T;
   outcome<T>(item: Item<T>): ItemOutcome<T>;
 }
 
-/** Calls that are sent in one request. */
+/** Collects calls that are sent in one request. */
 export interface Batch {
   add<T>(call: BatchableCall<T>): Item<T>;
   /** Resolves with all outcomes; rejects with BatchFailed in mode `atomic` if one of the items failed. */
   send(options?: CallOptions): Promise<BatchResults>;
 }
 
-/** An atomic batch had no effect, because an item failed. */
+/** An atomic batch was rolled back because an item failed. */
 export class BatchFailed extends RollcallError {
   static override get name(): string {
     return "BatchFailed";
@@ -70,16 +70,16 @@ export interface BatchSender {
 /** An item with its state. */
 interface Entry extends KeyedCall {
   readonly index: number;
-  /** The encoded parameters, with references that are not replaced yet. */
+  /** The encoded parameters, before references are replaced. */
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** The items whose results it needs. */
+  /** The items whose results this item refers to. */
   readonly needs: readonly number[];
-  /** Answers of InternalError, after which one repeat may help. */
+  /** The number of InternalError responses, which justify one retry. */
   errors: number;
   /** As on the wire, for references: JSON. */
   result?: string;
   outcome?: ItemOutcome<unknown>;
-  /** The last answer. */
+  /** The last response. */
   judged?: Judged;
 }
 
@@ -98,7 +98,7 @@ const notRun: Envelope = {
 };
 const itemsMax = 200;
 const bytesMax = 900 * 1024;
-/** Its items have keys of their own, so that the service applies a repeat of the whole only once. */
+/** Each item has its own idempotency key, so that the service applies a retried batch only once. */
 const runBatch: (fields: object) => Call<BatchAnswer> = /* @__PURE__ */ define("runBatch", "POST /batch", "dprs");
 /** The same, with items that need a user. */
 const runUserBatch: typeof runBatch = /* @__PURE__ */ define("runBatch", "POST /batch", "prs");
@@ -139,7 +139,7 @@ export function createBatch({ pace, send }: BatchSender, options: BatchOptions |
     return { mode, ...(hasReferences && { references: true }), requests };
   }
 
-  /** The number of leading entries that fit into one request. */
+  /** Returns how many of the first entries fit into one request. */
   function fitting(waiting: readonly Entry[]): number {
     let bytes = 100;
     const end = waiting.findIndex((entry, position) => {
@@ -187,7 +187,7 @@ export function createBatch({ pace, send }: BatchSender, options: BatchOptions |
         const { attempts } = await sent.meta;
         for (const [position, entry] of piece.entries()) settle(entry, responses[position] ?? notRun, attempts);
       } catch (error) {
-        // Without any answer, single items cannot be reported.
+        // Without a response, the client cannot report single items.
         if (canThrow || !(error instanceof RollcallError)) throw error;
         for (const entry of left) {
           if (entry.outcome?.ok) continue;
@@ -205,7 +205,7 @@ export function createBatch({ pace, send }: BatchSender, options: BatchOptions |
     }
   }
 
-  /** The entries that may succeed if they are sent again. */
+  /** Returns the entries that are worth a retry. */
   function findRepeats(): readonly Entry[] {
     const isAsked = ({ judged }: Entry) => judged?.repeats === "yes";
     if (mode !== "independent") return entries.some(isAsked) ? entries : [];

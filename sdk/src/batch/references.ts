@@ -1,6 +1,6 @@
 import { hexOf, randomBytes } from "../lib/hex.ts";
 
-/** Stands for a member of a later result, wherever a text may stand. */
+/** A placeholder for a member of a result, usable wherever a string is. */
 export type Refs<T> = { readonly [Member in keyof T]-?: string };
 
 /** The items of one request, and the results of earlier ones. */
@@ -14,15 +14,15 @@ export interface Results {
 /** The references of one batch. */
 export interface References {
   refsOf<T>(index: number): Refs<T>;
-  /** The items whose results the texts of a value refer to. */
+  /** Lists the items that the strings in a value refer to. */
   find(value: unknown): readonly number[];
-  /** Replaces all references in the texts of a value. With `escapes`, other braces are marked as the app's own. */
+  /** Replaces all references in the strings of a value. With `escapes`, escapes all other braces. */
   replace(value: unknown, results: Results, escapes: boolean): unknown;
-  /** The same in a path, where values are escaped. */
+  /** Replaces all references in a path, with percent-encoded values. */
   replaceInPath(path: string, results: Results): string;
 }
 
-/** A reference is a text of letters and digits that no app writes by chance. */
+/** A reference is a string of letters and digits that an app cannot write by accident. */
 export function createReferences(): References {
   const nonce = hexOf(randomBytes());
   const anywhere = new RegExp(`r${nonce}n(\\d+)n`, "g");
@@ -51,7 +51,7 @@ export function createReferences(): References {
         if (typeof text !== "string") return text;
         const [first] = text.matchAll(anywhere);
         const { index, member } = targetOf(first?.[1]);
-        // A text that consists of one reference takes the value with its type.
+        // A string that is only one reference is replaced by the value itself, with its type.
         const known = first?.[0] === text && !results.isPending(index) ? results.read(index, member) : text;
         return typeof known === "string" ? replaceIn(mark(text), results, mark) : known;
       });

@@ -4,8 +4,8 @@ import type { Transport } from "../transport/transport.ts";
 import type { IdentityOptions } from "./options.ts";
 
 /**
- * The part of a client that its device and its sessions use; clients of one scope share both, and have these members
- * for themselves.
+ * What the device and the sessions need of a client. Clients of one scope share both, but each client has its own
+ * members of this type.
  */
 export interface IdentityClient {
   readonly transport: Pick<Transport, "send">;
@@ -13,7 +13,7 @@ export interface IdentityClient {
   readonly options: IdentityOptions;
   /** The address at which the device is registered. */
   readonly url: string;
-  /** The limit of a sign-in with all its attempts. */
+  /** The time limit of a sign-in, including its retries. */
   readonly signInMs: number;
   /** Set by the part that signs requests. @throws ConfigurationError if the service does not have the secret of the app */
   verifyRegistration?: (result: DeviceRegistration, appkey: string) => Promise<void>;

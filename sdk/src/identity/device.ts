@@ -15,25 +15,25 @@ import type { DeviceToken, Token } from "./state.ts";
 /** `rejected`: the service does not know the app's credentials. `disabled`: the developer has disabled the app. */
 export type DeviceState = "new" | "registering" | "registered" | "rejected" | "disabled";
 
-/** The registration of this installation of the app, on which every call without a user depends. */
+/** The registration of this installation of the app, which every call without a user needs. */
 export interface Device {
   readonly state: DeviceState;
   /** The principal of device-level calls. */
   principal(client: IdentityClient): Principal;
-  /** Registers the device if necessary, even if the service has refused it lately. */
+  /** Registers the device if necessary, even if the service has just refused it. */
   start(client: IdentityClient): Promise<void>;
-  /** Stores the device token of a logout's answer if it is valid for longer. */
+  /** Stores the device token in the response to a logout if it expires later than the current token. */
   offer(issued: IssuedToken, root: string): Promise<void>;
   /** Makes the next call register as a new device. */
   forget(): Promise<void>;
-  /** Ends the timer of its registration, for which a process of Deno would wait. */
+  /** Clears the timer of the registration, because it would keep a Deno process running. */
   close(): void;
 }
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** The service does not accept the registration, and will not accept it soon. */
+/** The service has refused the registration, and a retry soon would fail again. */
 interface Refusal {
   readonly error: ServiceError;
   readonly state: "rejected" | "disabled";
@@ -46,7 +46,7 @@ export function createDevice({ store, state, tabs, clock, serviceClock, notify }
   const compared = new WeakSet<IdentityClient>();
   let isRegistering = false;
   let refusal: Refusal | undefined;
-  /** A token near its end is replaced at most once an hour. */
+  /** The client replaces a token that expires soon at most once an hour. */
   let nextRefresh = 0;
   let cancelRefresh = () => {};
 
@@ -54,7 +54,7 @@ export function createDevice({ store, state, tabs, clock, serviceClock, notify }
 
   /**
    * @param dead the token that must not be used again
-   * @param hint the address at which the app is, according to the service
+   * @param hint the address of the application, as reported by the service
    */
   function register(client: IdentityClient, dead = "", hint?: string): Promise<DeviceToken> {
     return join(dead, async () => {
@@ -111,7 +111,7 @@ export function createDevice({ store, state, tabs, clock, serviceClock, notify }
     return device;
   }
 
-  /** Records that the service refuses this app. */
+  /** Records that the service has refused this app. */
   function noteRefusal(error: unknown): void {
     const isDisabled = isNamed(error, "AuthAPICallDisabledByDeveloper");
     const isMalformed = isNamed(error, "ParameterOutOfRange") && error.status === 401;
@@ -121,7 +121,7 @@ export function createDevice({ store, state, tabs, clock, serviceClock, notify }
     notify({ type: "deviceRejected", error, message: "The service refuses to register this app." });
   }
 
-  /** Registers again when less than a tenth of the token's life is left, spread over time. */
+  /** Registers again, with jitter, when less than a tenth of the token's lifetime remains. */
   function refreshSoon(client: IdentityClient, { token, issued, expires }: DeviceToken): void {
     const left = expires - serviceClock.now();
     if (left >= (expires - issued) / 10 || clock.now() < nextRefresh) return;
@@ -188,7 +188,7 @@ export function createDevice({ store, state, tabs, clock, serviceClock, notify }
   };
 }
 
-/** The members of a token that a call of the service has issued. */
+/** The members of a token that the service has issued. */
 export function tokenOf({ accessToken, accessTokenExpires }: IssuedToken, root: string, issued: number): Token {
   return { token: accessToken, root, expires: accessTokenExpires.getTime(), issued };
 }

@@ -1,6 +1,6 @@
 import type { Session } from "./session.ts";
 
-/** The events that an app can listen to, in every tab. No event holds a token. */
+/** The events of a client, emitted in every tab. No event contains a token. */
 export type EventName =
   | "ready"
   | "signedIn"
@@ -16,11 +16,11 @@ export type EventName =
 
 export interface RollcallEvent {
   readonly type: EventName;
-  /** The session that the event is about; of `sessionChanged` the current one, if there is one. */
+  /** The session that the event is about; for `sessionChanged` the current session, if a user is signed in. */
   readonly session?: Session;
   readonly error?: unknown;
   readonly message?: string;
 }
 
-/** The event of a name. */
+/** The event with a given name. */
 export type EventOf<E extends EventName> = RollcallEvent & { readonly type: E };

@@ -11,14 +11,14 @@ export function digestsOf(facts: DeviceFacts): Record<string, number> {
   return Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, digest(`${value}`)]));
 }
 
-/** Differs for different texts, but by a rare chance: FNV-1a of 32 bits. */
+/** 32-bit FNV-1a; collisions are rare. */
 function digest(text: string): number {
   let hash = 0x811c9dc5;
   for (const character of text) hash = Math.imul(hash ^ Number(character.codePointAt(0)), 0x01000193);
   return hash;
 }
 
-/** The runtime, as the platform of a device whose app names none. */
+/** The name of the runtime, the default platform of a device. */
 function platformName(): string {
   const runtime = ["Deno", "Bun"].find((name) => name in globalThis);
   return runtime ?? (typeof document === "object" ? "Web" : "process" in globalThis ? "Node" : "Worker");

@@ -17,12 +17,12 @@ export interface Identity {
   readonly sessions: Sessions;
   readonly outbox: Outbox;
   readonly serviceClock: ServiceClock;
-  /** Stops following other tabs, and ends timers. The stored records stay. */
+  /** Stops listening to other tabs and clears timers. Does not delete the stored records. */
   close(): void;
 }
 
 export interface IdentityParts {
-  /** Begins the keys of all records, and names the channel and the locks. */
+  /** The prefix of the keys of all records, and of the names of the channel and the locks. */
   readonly scope: string;
   readonly store: Store;
   readonly secrets: Store;
@@ -35,7 +35,7 @@ export function createIdentity({ scope, store, secrets, clock, onEvent }: Identi
   const reported = new Set<string>();
   const onFailed = (error: unknown) =>
     onEvent({ type: "storeFailed", error, message: "The store failed: the client goes on from memory." });
-  /** The current session of this tab may differ from that of the others. */
+  /** The current session of this tab may differ from that of other tabs. */
   const notify = (event: IdentityEvent) =>
     onEvent(event.type === "sessionChanged" ? { ...event, session: sessions.current } : event);
   const tabs = createTabs(scope, () => {

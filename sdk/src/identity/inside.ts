@@ -4,20 +4,20 @@ import type { Call } from "../wire/call.ts";
 import type { IdentityClient } from "./client.ts";
 import type { Login, LoginCall } from "./sessions.ts";
 
-/** The place where a client keeps the internals that its parts need; the package exports it to no app. */
+/** The key of a client's internals, which the package does not export. */
 export const inside: unique symbol = Symbol.for("@rollcall/sdk inside") as typeof inside;
 
 /** The internals of a client that the parts of the package, such as signing, use. */
 export interface Inside {
   readonly transport: Transport;
   readonly client: IdentityClient;
-  /** The prefix of the names that the tabs of the device share; undefined if the store ends with the process. */
+  /** The prefix of the names that the tabs of the device share; undefined for a store in memory. */
   readonly scope: string | undefined;
-  /** Sends a call for a user, or for the device. */
+  /** Sends a call as a user or as the device. */
   send<T>(userId: string | undefined, call: Call<T>, options?: CallOptions): Sent<T>;
-  /** Sends a sign-in or sign-up for the device, and stores nothing. */
+  /** Sends a sign-in or sign-up as the device, without storing the session. */
   login(call: LoginCall, options?: CallOptions): Promise<Login>;
-  /** Renews the token of a user if it is time, as every call of the user does. */
+  /** Renews the token of a user if renewal is due, as every call of the user does. */
   keepSession(userId: string): void;
   /** The installed parts: installing one twice returns the first. */
   readonly parts: Map<string, unknown>;

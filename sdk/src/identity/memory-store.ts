@@ -1,6 +1,6 @@
 import type { Store } from "./store.ts";
 
-/** A store that ends with the process or the page. */
+/** Creates a store in memory, which is lost when the process exits or the page closes. */
 export function memoryStore(): Store {
   const values = new Map<string, string>();
   return {

@@ -9,7 +9,7 @@ import type { Store } from "./store.ts";
 export interface DeviceFacts
   extends Partial<Omit<RegisterDeviceRequest, "appid" | "appkey" | "uniqueId" | "location">> {}
 
-/** The reason why the service refuses the token of a session. */
+/** Why the service refuses the token of a session. */
 export type EndReason = "expired" | "revoked" | "moved";
 
 /** The session for which the app must sign in again. */
@@ -19,22 +19,22 @@ export interface EndedSession {
   readonly reason: EndReason;
 }
 
-/** The options of the device and the sessions of a client. */
+/** The options for the device and the sessions of a client. */
 export interface IdentityOptions {
   readonly appid: string;
-  /** A function is called at each registration. */
+  /** The facts, or a function that is called at each registration. */
   readonly appkey: string | (() => Awaitable<string>);
   readonly device?: DeviceFacts;
-  /** Distinguishes clients of one application that have devices and sessions of their own. */
+  /** A name that separates the devices and sessions of several clients of one application. */
   readonly instance?: string;
-  /** IndexedDB by default, and memory if there is none. */
+  /** Where the device and the sessions are stored. By default IndexedDB, or memory where it is missing. */
   readonly store?: Store;
-  /** The store for tokens; `store` by default. */
+  /** A separate store for tokens; by default the same as `store`. */
   readonly secrets?: Store;
-  /** Called once for the credentials of a user whose token the service refuses; undefined ends the session. */
+  /** Called once to get credentials for a user whose token was refused; undefined ends the session. */
   readonly reauthenticate?: (ended: EndedSession) => Awaitable<LoginUserRequest | LoginSocialUserRequest | undefined>;
   /** Whether user tokens are renewed in the background; `auto` by default. */
   readonly renewal?: "auto" | "never";
-  /** Further addresses that may receive the appkey. */
+  /** Other root addresses to which the client may send the appkey. */
   readonly roots?: readonly string[];
 }

@@ -9,15 +9,15 @@ import type { IdentityClient } from "./client.ts";
 import type { ScopeParts } from "./scope-parts.ts";
 import { tokenPattern, type UserToken } from "./state.ts";
 
-/** Tokens that the app no longer uses and that must still be revoked at the service. */
+/** A queue of tokens that the app no longer uses and that the service must still revoke. */
 export interface Outbox {
-  /** Stores a token until the service has revoked it, or it has expired. */
+  /** Stores a token until it is revoked or expires. */
   add(token: UserToken): Promise<void>;
-  /** Tries to revoke all tokens, once each. Never rejects. */
+  /** Tries once to revoke each token. Never rejects. */
   flush(client: IdentityClient, options?: CallOptions): Promise<void>;
-  /** Tries in the background, after each success of a call: after failures it skips more and more successes. */
+  /** Tries in the background after a successful call; after failures it skips a growing number of calls. */
   flushSoon(client: IdentityClient): void;
-  /** Notes that another tab may have stored tokens. */
+  /** Records that another tab may have stored tokens. */
   invalidate(): void;
 }
 
@@ -29,22 +29,22 @@ export function createOutbox(
   { secrets, clock, serviceClock }: ScopeParts,
   onDeviceToken: (issued: IssuedToken, root: string) => Promise<void>,
 ): Outbox {
-  /** Whether there may be tokens, as at the start. */
+  /** Whether the store may contain tokens. */
   let isFilled = true;
   let flushing = Promise.resolve();
-  /** Calls may succeed where a logout does not: the number of successes to skip after the next failure, and now. */
+  /** Other calls may succeed while logouts fail: the number of calls to skip after the next failure, and now. */
   let skipped = 0;
   let toSkip = 0;
   let order = 0;
 
-  /** The names of the tokens, the oldest first. */
+  /** The names of the tokens, oldest first. */
   const list = () => secrets.list("outbox:");
 
   async function revokeAll(client: IdentityClient, options: CallOptions | undefined): Promise<void> {
     isFilled = false;
     for (const name of await list()) {
       const entry = await secrets.read<UserToken>(name, { ...tokenPattern, id: "" });
-      // The local clock must not keep a token from being revoked.
+      // A wrong local clock must not prevent the revocation of a token.
       if (!entry || (await revoke(client, entry, options)) || entry.expires <= serviceClock.now())
         await secrets.remove(name);
       else isFilled = true;
@@ -53,7 +53,7 @@ export function createOutbox(
     skipped = isFilled ? Math.min(skippedMax, skipped * 2 + 1) : 0;
   }
 
-  /** Whether the token is invalid by now. */
+  /** Whether the token is invalid now. */
   async function revoke(
     { transport }: IdentityClient,
     { root, token, id }: UserToken,

@@ -5,7 +5,7 @@ import type { Store } from "./store.ts";
 
 /** Records of the client in a store, below a prefix. No operation rejects: see `createRecords`. */
 export interface Records {
-  /** Undefined also for a record of another version, or with members of other types than those of the pattern. */
+  /** Returns undefined for a missing record, another version, or members whose types do not match the pattern. */
   read<T extends object>(name: string, pattern: T): Promise<T | undefined>;
   /** Without a record it removes the existing one. */
   write(name: string, record?: object): Promise<void>;

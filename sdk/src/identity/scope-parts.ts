@@ -4,7 +4,7 @@ import type { ServiceClock } from "./service-clock.ts";
 import type { Change, SessionState, SharedState } from "./state.ts";
 import type { Tabs } from "./tabs.ts";
 
-/** Events, for the listeners of every client of the scope. */
+/** Emits an event to the listeners of every client of the scope. */
 export interface IdentityEvent {
   readonly type: Change["type"] | "deviceRejected" | "storeFailed" | "warning" | "ready";
   readonly session?: SessionState | undefined;

@@ -6,16 +6,16 @@ import type { IdentityOptions } from "./options.ts";
 import type { IdentityEvent } from "./scope-parts.ts";
 import type { Store } from "./store.ts";
 
-/** A client's part in the identity of its scope. */
+/** A client's handle on the identity of its scope. */
 export interface Membership {
   readonly identity: Identity;
   /** Whether another client of this context has the same scope. */
   readonly isShared: boolean;
-  /** The prefix of the names that its tabs share; undefined if the store belongs to this process alone. */
+  /** The prefix of the names that its tabs share; undefined if only this process uses the store. */
   readonly tabsName: string | undefined;
-  /** Whether the state of the client ends with the process because the app has named no store. */
+  /** Whether the state of the client is lost when the process exits, because the app has configured no store. */
   readonly isForgetful: boolean;
-  /** Ends the identity with its last client. */
+  /** Releases the handle; the last release closes the identity. */
   leave(): void;
 }
 

@@ -1,10 +1,10 @@
 import type { Clock } from "../lib/clock.ts";
 
-/** The clock of the service, as far as its answers have reported the time. */
+/** Estimates the time of the service from its responses. */
 export interface ServiceClock {
-  /** Milliseconds since 1970-01-01 UTC; those of the local clock before any answer. */
+  /** Milliseconds since 1970-01-01 UTC; the local time before the first response. */
   now(): number;
-  /** @param time the time in an answer, if it has one */
+  /** @param time the time in a response, if it has one */
   observe(time: number | undefined): void;
 }
 

@@ -10,7 +10,7 @@ import type { Identity } from "./identity.ts";
 import type { EndReason } from "./options.ts";
 import type { SessionState } from "./state.ts";
 
-/** A token for a server of the app's own, which may put it into an HttpOnly cookie. */
+/** A session token for the app's backend, which may store it in an HttpOnly cookie. */
 export interface Handoff {
   readonly token: string;
   readonly root: string;
@@ -19,32 +19,32 @@ export interface Handoff {
 }
 
 export interface SignOutOptions extends CallOptions {
-  /** Ends all sessions of the user, on all devices. Rejects, and leaves the user signed in, if the service cannot. */
+  /** Signs the user out on all devices. If the service cannot do so, rejects and the user stays signed in. */
   readonly everywhere?: boolean;
 }
 
-/** A user who has signed in on this device. Its members show the current state. */
+/** A user's session on this device. Its properties always show the current state. */
 export interface Session {
   readonly userId: string;
   readonly userName: string;
-  /** `disabled`: the service refuses the user's calls for now. `ended`: the user has to sign in again. */
+  /** `disabled`: the service currently refuses the user's calls. `ended`: the user must sign in again. */
   readonly state: "active" | "disabled" | "ended";
-  /** The reason why the session has ended. */
+  /** Why the user must sign in again; only in the state `ended`. */
   readonly reason?: EndReason | undefined;
   readonly expires: Date;
-  /** The profile as returned by the sign-in. */
+  /** The user's profile, as returned by the sign-in. */
   readonly user: OwnUser;
-  /** Forgets the session at once, even offline, and has its token revoked as soon as the service can be reached. */
+  /** Signs out immediately, even offline. The token is revoked as soon as the service can be reached. */
   signOut(options?: SignOutOptions): Promise<void>;
-  /** The tokens of the user, on all devices. */
+  /** Lists the user's tokens on all devices. */
   tokens(options?: PageOptions): Pages<UserToken>;
-  /** Signs the user out where that token is used. */
+  /** Revokes one of the user's tokens, which signs the user out where it is used. */
   endToken(id: string, options?: CallOptions): Promise<void>;
   /** @throws SessionEnded */
   handoff(): Handoff;
 }
 
-/** Shows a session by its latest state. */
+/** Creates a session object that reads the latest state. */
 export function createSession(first: SessionState, { sessions }: Identity, client: IdentityClient): Session {
   let last = first;
   const { login, userId } = first;
@@ -62,7 +62,7 @@ export function createSession(first: SessionState, { sessions }: Identity, clien
   const listed = (options?: PageOptions) =>
     createPages<UserToken>((pagingToken, options) => send(listTokens({ pagingToken }), options), options);
 
-  /** Ends the tokens of the user one by one, its own last, so that a failure leaves the user signed in. */
+  /** Revokes the user's tokens one by one, the current token last, so that the user stays signed in after a failure. */
   async function endAll(options: CallOptions): Promise<void> {
     const tokens: UserToken[] = [];
     for await (const token of listed(options)) tokens.push(token);

@@ -30,21 +30,21 @@ import { currentSession, type SessionState, type UserToken } from "./state.ts";
 export interface Sessions {
   /** The principal of a call: the user, the current user, or the device. */
   principal(client: IdentityClient, call: AnyCall, userId?: string): PrincipalSource;
-  /** Renews the token of a session in the second half of its life. */
+  /** Renews the token of a session in the second half of its lifetime. */
   keep(client: IdentityClient, userId: string): void;
-  /** Sends a sign-in or sign-up for the device, and stores nothing. */
+  /** Sends a sign-in or sign-up as the device, without storing the session. */
   login(client: IdentityClient, call: LoginCall, options?: CallOptions): Promise<Login>;
-  /** Sends a sign-in or sign-up, and makes its user the current one. */
+  /** Sends a sign-in or sign-up, and makes its user the current user. */
   signIn(client: IdentityClient, call: LoginCall, options?: CallOptions): Promise<SignedIn>;
-  /** Forgets a session at once, and has its token revoked. */
+  /** Deletes a session immediately and revokes its token in the background. */
   signOut(client: IdentityClient, userId: string, options?: CallOptions): Promise<void>;
-  /** Forgets a session whose token is invalid. */
+  /** Deletes a session whose token is invalid. */
   forget(userId: string): Promise<void>;
-  /** Makes a user the current one, in all tabs or in this one. */
+  /** Makes a user the current user, in all tabs or only in this tab. */
   use(userId: string, here: boolean): Promise<void>;
-  /** The session for which calls of this tab are made. */
+  /** The current session of this tab. */
   readonly current: SessionState | undefined;
-  /** The session of a user, also after its end. */
+  /** The session of a user, even if it has expired or was revoked. */
   find(userId: string): SessionState | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface SignedIn {
   readonly isNew: boolean;
 }
 
-/** A user who signs in or forgot the password has no token, and the device calls for itself. */
+/** Sign-in and password reset are called with the device token, because the user has no token yet. */
 const ofDevice = new Set([
   "createUser",
   "loginUser",
@@ -66,11 +66,11 @@ const ofDevice = new Set([
 ]);
 
 const hourMs = 3_600_000;
-/** The shortest pause after a renewal that failed: a token may have expired by a wrong clock. */
+/** The minimum backoff after a failed renewal: with a wrong clock, a valid token may seem to have expired. */
 const retryMsMin = 1_000;
-/** By a clock that is ahead of the service, each new token is in the second half of its life. */
+/** If the local clock is ahead of the service, each new token seems to be in the second half of its lifetime. */
 const renewalPauseMs = 10_000;
-/** The header Date has whole seconds, and a busy server may write it late: its time is that much behind at most. */
+/** The maximum lag of the `Date` header: it is rounded down to seconds, and a busy server may write it late. */
 const dateLagMsMax = 2_000;
 const reauthenticateMsMax = 30_000;
 const signOutMsMax = 10_000;
@@ -84,9 +84,9 @@ export function createSessions(
 ): Sessions {
   const joinRecovery = createFlights<Credentials | undefined>();
   const joinRenewal = createFlights<void>();
-  /** The time from which the token of a sign-in may be renewed again. */
+  /** The earliest time of the next renewal, by sign-in. */
   const nextRenewal = new Map<string, number>();
-  /** The user that only this tab has chosen. */
+  /** The current user of this tab, if it differs from that of the other tabs. */
   let here: string | undefined;
 
   function current(): SessionState | undefined {
@@ -97,7 +97,7 @@ export function createSessions(
     return state.now?.sessions.find((session) => session.userId === userId);
   }
 
-  /** Changes the session of a sign-in, or removes it. */
+  /** Updates or deletes the session of a sign-in. */
   function update(login: string, change: (session: SessionState) => SessionState | undefined): Promise<void> {
     return state.change((now) => {
       const sessions = now.sessions.flatMap((session) => (session.login === login ? (change(session) ?? []) : session));
@@ -110,7 +110,7 @@ export function createSessions(
     return update(login, () => undefined);
   }
 
-  /** Updates the session from the answers about the user. */
+  /** Updates the session from responses that contain the user. */
   function observe(userId: string, { token }: Credentials, answer: Answered): void {
     const { call, error, time } = answer;
     serviceClock.observe(time);
@@ -125,7 +125,7 @@ export function createSessions(
     else if (isDisabled) inBackground(update(login, (now) => ({ ...now, state: "active" })));
   }
 
-  /** Finds other credentials of a user whose token the service refuses; without any, the session has ended. */
+  /** Gets new credentials for a user whose token was refused; without them, marks the session as ended. */
   async function recover(
     client: IdentityClient,
     userId: string,
@@ -158,7 +158,7 @@ export function createSessions(
 
   /**
    * @returns undefined if the service refuses the credentials, or they are another user's
-   * @throws the error of a sign-in that was not answered: the network must not end a session
+   * @throws the error of a sign-in without a response: a network failure must not sign the user out
    */
   async function signInAgain(client: IdentityClient, userId: string, input: Input): Promise<Credentials | undefined> {
     try {
@@ -172,7 +172,7 @@ export function createSessions(
     return undefined;
   }
 
-  /** The root of the device is that of the token. */
+  /** The device is registered at the root address of the token. */
   async function login(client: IdentityClient, call: LoginCall, options?: CallOptions): Promise<Login> {
     const principal = device.principal(client);
     let root = client.url;
@@ -185,7 +185,7 @@ export function createSessions(
     return { user, token: { ...tokenOf(user, root, serviceClock.now()), id: user.id } };
   }
 
-  /** Makes a sign-in the current session, in place of an earlier one of the same user. */
+  /** Makes a sign-in the current session and replaces an earlier session of the same user. */
   async function accept({ user, token }: Login): Promise<SessionState> {
     await state.load();
     const { accessToken, accessTokenExpires, isNew, ...profile } = { isNew: false, ...user };
@@ -204,7 +204,7 @@ export function createSessions(
   }
 
   /**
-   * Replaces a token in the second half of its life by its successor, which the service returns identically to every
+   * Replaces a token in the second half of its lifetime by its successor. The service returns the same successor to every
    * tab.
    */
   function renewSoon(
@@ -316,7 +316,7 @@ export function createSessions(
 
 export type LoginCall = Call<UserWithToken | SocialUserWithToken>;
 
-/** The answer of a sign-in. */
+/** The response to a sign-in. */
 export interface Login {
   readonly user: UserWithToken | SocialUserWithToken;
   readonly token: UserToken;

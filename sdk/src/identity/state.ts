@@ -20,7 +20,7 @@ export interface UserToken extends Token {
   readonly id: string;
 }
 
-/** A user who has signed in. Each sign-in is a separate session, so that the end of an old one cannot end a new one. */
+/** A signed-in user. Each sign-in is a separate session, so that revoking an old session cannot affect a new one. */
 export interface SessionState {
   /** Identifies the sign-in. */
   readonly login: string;
@@ -32,9 +32,9 @@ export interface SessionState {
   readonly at: number;
   readonly state: "active" | "disabled" | "ended";
   readonly reason?: EndReason;
-  /** Absent after the end. */
+  /** Absent after sign-out, expiry or revocation. */
   readonly token?: UserToken;
-  /** The expiry of the token of a session that has ended. */
+  /** When the token of an inactive session expires. */
   readonly expires?: number | undefined;
 }
 
@@ -69,7 +69,7 @@ export interface SharedState {
   load(): Promise<State>;
   /** Reads the stores again: another tab may have changed them. */
   refresh(): Promise<State>;
-  /** Changes the state at once; resolves when the stores have it. */
+  /** Changes the state in memory immediately; resolves after the stores have saved it. */
   change(update: (state: State) => State): Promise<void>;
 }
 
@@ -190,7 +190,7 @@ export function createState({
   };
 }
 
-/** The session for which calls are made, unless it has ended. */
+/** The current session, if it is still valid. */
 export function currentSession({ sessions, current }: State): SessionState | undefined {
   return sessions.find(({ userId, state }) => userId === current && state !== "ended");
 }

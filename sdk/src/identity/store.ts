@@ -1,23 +1,23 @@
 import type { Awaitable } from "../lib/awaitable.ts";
 
-/** A value that a store keeps under a key. */
+/** A stored value. */
 export type Stored = string;
 
 /**
- * Stores the device and the sessions of a client. A store may be shared by tabs, processes and clients of several
- * applications. A rejected operation does not fail a call: the client continues from memory, with the event
+ * Stores the device and the sessions of a client. Tabs, processes and clients of several applications can share a
+ * store. If an operation rejects, calls still succeed: the client continues from memory and emits the event
  * `storeFailed`.
  */
 export interface Store {
   get(key: string): Awaitable<Stored | undefined>;
-  /** The value survives a crash when this resolves, as far as `durability` promises it. */
+  /** Once this resolves, the value survives a crash as far as `durability` promises. */
   set(key: string, value: Stored): Awaitable<void>;
-  /** Does nothing if there is no such key. */
+  /** Does nothing if the key does not exist. */
   delete(key: string): Awaitable<void>;
-  /** The keys that begin with a prefix, sorted. */
+  /** Returns the keys that begin with a prefix, sorted. */
   list(prefix: string): Awaitable<string[]>;
-  /** Sets a key that is absent, atomically, and returns the current value. */
+  /** Atomically sets a key if it does not exist, and returns its current value. */
   putIfAbsent?(key: string, value: Stored): Awaitable<Stored>;
-  /** `memory`: ends with the process. `evictable`: the browser may delete it. `disk`: stays. */
+  /** `memory`: lost when the process exits. `evictable`: the browser may delete it. `disk`: persistent. */
   readonly durability: "memory" | "evictable" | "disk";
 }

@@ -1,15 +1,15 @@
 import { detach } from "../lib/clock.ts";
 
 /**
- * Notifies the tabs of a scope of each other's changes. No call depends on it, because the store is read again before a
+ * Notifies the other tabs of a scope of changes. No call depends on it, because the client reads the store before each
  * decision.
  */
 export interface Tabs {
-  /** Announces that a record has changed; its contents stay in the store. */
+  /** Announces that a record has changed, without its contents. */
   announce(name: string): void;
   /**
-   * Runs work while no other tab runs work of this name, to spare the service a request. Without Web Locks, or when the
-   * lock is not free within three seconds, the work runs without it; so it does if it runs code of the app, which may hang.
+   * Runs `work` under a Web Lock named `name`, so that tabs share one request. Without Web Locks, or if the lock is not
+   * free within three seconds, runs it without the lock: the holder may be code of the app that hangs.
    */
   lock<T>(name: string, work: () => Promise<T>, runsCodeOfApp?: boolean): Promise<T>;
   close(): void;
@@ -31,7 +31,7 @@ export function createTabs(scope: string, onChange: () => void): Tabs {
       try {
         channel?.postMessage(`changed: ${name}`);
       } catch {
-        // The channel is closed, or fails as in Deno after another one of its name was closed: the store has the change.
+        // A closed channel is harmless, because the store has the change. Deno fails after another channel of this name closes.
       }
     },
     async lock(name, work, runsCodeOfApp = false) {
@@ -39,7 +39,7 @@ export function createTabs(scope: string, onChange: () => void): Tabs {
       if (!locks || runsCodeOfApp) return work();
       let isGranted = false;
       try {
-        // A lock that is granted in time is not lost later.
+        // Once granted, the lock must not time out.
         return await locks.request(`${scope}${name}`, { signal: AbortSignal.timeout(lockMsMax) }, () => {
           isGranted = true;
           return work();

@@ -1,7 +1,7 @@
 /**
- * The form in which addresses are compared and used: without query, fragment and slashes at the end.
+ * Normalizes an address: removes the query, the fragment and trailing slashes.
  *
- * @returns undefined if it is no http(s) address, or one with a user name
+ * @returns undefined if it is not an http(s) address, or contains a user name
  */
 export function normalizeAddress(address: unknown): string | undefined {
   try {

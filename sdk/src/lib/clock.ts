@@ -11,7 +11,7 @@ export interface Clock {
   after(ms: number, run: () => void, priority?: "background"): () => void;
 }
 
-/** A timer with a longer delay would fire at once. */
+/** The maximum delay of a timer; with a longer delay it would fire immediately. */
 const delayMsMax = 2_147_483_647;
 
 export const systemClock: Clock = {
@@ -24,7 +24,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Lets a process end while this is open; only the processes of Node.js, Deno and Bun wait for it. */
+/** Lets the process exit while a timer or handle is open, in Node.js, Deno and Bun. */
 export function detach(resource: unknown): void {
   (resource as { unref?(): void }).unref?.();
 }

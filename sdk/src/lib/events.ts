@@ -2,7 +2,7 @@
 export interface Events<E extends { readonly type: string }> {
   /** Returns a function that removes the listener. */
   on<T extends E["type"]>(type: T, listener: (event: E & { readonly type: T }) => void): () => void;
-  /** Calls the listeners in a separate microtask. Their errors are reported, and reach no caller. */
+  /** Calls the listeners in a separate microtask. Their errors are reported, not thrown to the caller. */
   emit(event: E): void;
 }
 
@@ -30,7 +30,7 @@ export function reportThrown(error: unknown): void {
   else console.error(error);
 }
 
-/** Runs code of the app that only observes: its error is reported, and reaches no caller. */
+/** Runs an observer of the app. Its error is reported, not thrown to the caller. */
 export function observe(listen: () => void): void {
   try {
     listen();

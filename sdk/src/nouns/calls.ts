@@ -6,7 +6,7 @@ import type { Send } from "./send.ts";
 /** All calls of one principal. */
 export interface Calls extends Nouns {
   readonly send: Send;
-  /** Gathers calls that are sent in one request. */
+  /** Creates a batch: calls that are sent in one request. */
   batch(options?: BatchOptions): Batch;
 }
 

@@ -3,11 +3,11 @@ import type { EventPage, ListEventsQuery } from "../generated/types.ts";
 import type { CallOptions } from "../transport/options.ts";
 import type { Send } from "./send.ts";
 
-/** Changes, for apps that keep a copy. */
+/** Changes, for apps that synchronize a local copy. */
 export interface ChangesNoun {
   /**
-   * The events after `after`, the `currentToken` of an earlier call; without it no events, but the current token. If
-   * the result has `isReset`, events are missing: read everything again.
+   * Returns the events after `after`, the `currentToken` of an earlier call; without `after`, only the current token. If
+   * the result has `isReset`, events were missed: read all data again.
    */
   list(query?: ListEventsQuery, options?: CallOptions): Promise<EventPage>;
 }

@@ -10,17 +10,17 @@ export interface ConnectOptions extends TransportOptions {
   readonly url: string;
   /** The token of a user or a device. */
   readonly token: string;
-  /** The root that came with the token, if it differs from `url`. */
+  /** The root address that was returned with the token, if it differs from `url`. */
   readonly root?: string | undefined;
-  /** Allows addresses without TLS, where tokens can be read in transit. */
+  /** Allows http addresses, where tokens can be read in transit. */
   readonly insecure?: boolean;
 }
 
-/** Calls for the owner of one token. */
+/** Sends calls as the owner of one token. */
 export interface Connection extends Calls {}
 
 /**
- * Sends calls with a token that the app has, such as a server that renders a page for a user: without store,
+ * Creates a connection with an existing token, for example in a server that renders a page for a user: without store,
  * registration, renewal or timers. An invalid token leads to the error AuthAccessTokenInvalid, and has no further effect.
  *
  * @throws ConfigurationError if an address is wrong

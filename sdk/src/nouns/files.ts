@@ -6,23 +6,27 @@ import type { Source } from "../wire/source.ts";
 import { createOwnedNoun, type OwnedCalls, type OwnedNoun } from "./owned.ts";
 import type { Send } from "./send.ts";
 
-/** The largest width and height of a scaled picture, in pixels. */
+/** The maximum width and height of a scaled picture, in pixels. */
 export interface PictureSize {
   readonly w: number;
   readonly h: number;
 }
 
 export interface DownloadOptions extends CallOptions {
-  /** Only these bytes, both ends included. */
+  /** Downloads only these bytes: offsets from 0, both inclusive. */
   readonly range?: { readonly from: number; readonly to?: number };
-  /** Compares the bytes with the hash of the object, which needs all of them in memory. */
+  /**
+   * Verifies the SHA-256 hash of the bytes, which loads all of them into memory.
+   *
+   * @throws UnexpectedAnswer if the hash differs
+   */
   readonly verify?: boolean;
 }
 
 /** Files of one kind. */
 export interface FilesNoun<T, Create, Change, Query> extends OwnedNoun<T, Change, Query> {
   create(source: Source, fields?: Create, options?: CallOptions): Promise<T>;
-  /** An address that reads the bytes without a token, for some time. */
+  /** Returns a signed URL that serves the bytes without a token for a limited time. */
   url(file: { readonly signedUrl: string }): string;
   download(id: string, options?: DownloadOptions): Promise<Download>;
 }

@@ -11,13 +11,13 @@ import type { PageOptions, Pages } from "../pages/pages.ts";
 import type { CallOptions } from "../transport/options.ts";
 import { listPages, orUndefined, type Send } from "./send.ts";
 
-/** Identities of the user in other systems. */
+/** The user's identities at other providers. */
 export interface IdentitiesNoun {
   add(provider: string, id: string, options?: CallOptions): Promise<void>;
   list(provider?: string, options?: PageOptions): Pages<Identity>;
-  /** Removes one identity, or all of a provider. */
+  /** Removes one identity, or all identities of a provider. */
   remove(provider: string, id?: string, options?: CallOptions): Promise<void>;
-  /** The id of the user who has an identity; undefined if there is none. */
+  /** Returns the id of the user who has this identity, or undefined. */
   findUser(provider: string, id: string, options?: CallOptions): Promise<string | undefined>;
 }
 

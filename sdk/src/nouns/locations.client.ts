@@ -10,7 +10,7 @@ import type { CallOptions } from "../transport/options.ts";
 import { createOwnedNoun, type OwnedCalls, type OwnedNoun, ownedCalls } from "./owned.ts";
 import type { Send } from "./send.ts";
 
-/** Described places, which users share. */
+/** Places with a description, which users can share. */
 export interface LocationsNoun extends OwnedNoun<Location, ChangeLocationRequest, SearchLocationsQuery> {
   create(fields: CreateLocationRequest, options?: CallOptions): Promise<Location>;
   /** Reports a location to the operators. */

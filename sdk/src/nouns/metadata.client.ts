@@ -14,19 +14,19 @@ import type { Place } from "../wire/values.ts";
 import { listPages, orUndefined, type Send } from "./send.ts";
 
 export interface MetadataOptions extends CallOptions {
-  /** `App` is shared, `User` the caller's own. By default `App` for the application and the device, else `User`. */
+  /** `App`: shared. `User`: the caller's own. By default `App` for the application and the device, otherwise `User`. */
   readonly visibility?: Permission;
 }
 
 /** Keys and values of one object. */
 export interface ObjectMetadata {
-  /** Undefined if the key or the object does not exist. The type is not checked. */
+  /** Returns undefined if the key or the object does not exist. The type `T` is not checked. */
   get<T = unknown>(key: string, options?: MetadataOptions): Promise<T | undefined>;
   getMany(query?: SearchMetadataQuery, options?: PageOptions): Pages<MetadataItem>;
   put(key: string, value: unknown, options?: MetadataOptions & { readonly location?: Place | string }): Promise<void>;
-  /** Stores all of the values or none. */
+  /** Stores the values atomically. */
   putMany(values: Readonly<Record<string, unknown>>, options?: MetadataOptions): Promise<void>;
-  /** Adds to a number, by default 1. */
+  /** Adds `delta`, by default 1, to a number. */
   increment(key: string, delta?: number, options?: MetadataOptions): Promise<MetadataItem>;
   delete(key: string, options?: MetadataOptions): Promise<void>;
 }
@@ -46,7 +46,7 @@ export function createMetadataNoun(send: Send): MetadataNoun {
       describe: (fields: { readonly visibility: Permission }) => Call<T>,
     ) => send(describe({ visibility }), options);
     return {
-      // The app declares the type of the stored value.
+      // The app declares the type of the value.
       get: async <T>(key: string, options: MetadataOptions | undefined) =>
         (await orUndefined(sendOf(options, (fields) => getMetadata(id, key, fields))))?.value as T | undefined,
       getMany: (query, options) =>

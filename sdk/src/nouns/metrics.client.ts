@@ -9,18 +9,18 @@ import type {
 import type { CallOptions } from "../transport/options.ts";
 import type { Send } from "./send.ts";
 
-/** Events to be counted and measured. */
+/** Records events to count and measure. */
 export interface MetricsNoun {
   record(key: string, input?: CreateMetricEventRequest, options?: CallOptions): Promise<CreatedMetricEvent>;
-  /** Records events that were gathered, also offline; the service corrects their times by the clock of the device. */
+  /** Records events that the app has collected, for example offline. The service corrects their times for clock skew. */
   recordMany(events: readonly MetricEvent[], options?: CallOptions): Promise<CreatedMetricEvents>;
-  /** Begins a timed event. */
+  /** Starts a timed event. */
   start(
     key: string,
     input: CreateMetricEventRequest & { readonly timeoutInSeconds: number },
     options?: CallOptions,
   ): Promise<CreatedMetricEvent>;
-  /** Ends it. Returns its duration. */
+  /** Stops the timed event and returns its duration. */
   end(id: string, options?: CallOptions): Promise<EndedMetricEvent>;
 }
 

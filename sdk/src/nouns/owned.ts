@@ -5,7 +5,7 @@ import { define } from "../wire/define.ts";
 import type { Download } from "../wire/download.ts";
 import { listPages, type Send } from "./send.ts";
 
-/** Objects of one kind, which users own and may share. */
+/** Objects of one kind, which users own and can share. */
 export interface OwnedNoun<T, Change, Query> {
   get(id: string, options?: CallOptions): Promise<T>;
   search(query?: Query, options?: PageOptions): Pages<T>;

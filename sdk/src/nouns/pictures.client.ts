@@ -13,9 +13,9 @@ import type { Send } from "./send.ts";
 /** Pictures of users. */
 export interface PicturesNoun
   extends FilesNoun<Picture, CreatePictureRequest, ChangePictureRequest, SearchPicturesQuery> {
-  /** An address that reads the bytes without a token, for some time; with a size, scaled to fit it. */
+  /** Returns a signed URL that serves the bytes without a token for a limited time; `size` scales the picture to fit. */
   url(picture: { readonly signedUrl: string }, options?: { readonly size?: PictureSize }): string;
-  /** With a size, scaled to fit it. */
+  /** Downloads the picture; `size` scales it to fit. */
   download(id: string, options?: DownloadOptions & { readonly size?: PictureSize }): Promise<Download>;
 }
 

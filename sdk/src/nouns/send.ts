@@ -3,7 +3,7 @@ import type { CallOptions, Sent } from "../transport/options.ts";
 import type { Call } from "../wire/call.ts";
 import { isNamed } from "../wire/errors.ts";
 
-/** Sends calls for a principal. @throws ConfigurationError for what is no call */
+/** Sends calls as a principal. @throws ConfigurationError for a value that is not a call */
 export type Send = <T>(call: Call<T>, options?: CallOptions) => Sent<T>;
 
 interface PageQuery {
@@ -18,7 +18,7 @@ export function listPages<Query extends PageQuery, T>(
   options: PageOptions | undefined,
 ): Pages<T> {
   return createPages(
-    // A token takes the place of all other parameters, which are optional.
+    // A cursor replaces all other parameters, which are optional.
     (pagingToken, callOptions) =>
       send(describe(pagingToken === undefined ? query : ({ pagingToken } as Query)), callOptions),
     options,

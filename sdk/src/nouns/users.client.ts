@@ -25,25 +25,25 @@ import { type PictureSize, sizeText } from "./files.ts";
 import { listPages, type Send } from "./send.ts";
 
 export interface ProfilePictureOptions extends CallOptions {
-  /** Scaled to fit it. */
+  /** Scales the picture to fit this size, in pixels. */
   readonly size?: PictureSize;
-  /** The caller's own user by default. */
+  /** The user whose picture it is; by default the caller. */
   readonly userId?: string;
 }
 
-/** Users: the caller's own user, and the visible profiles of others. */
+/** The caller's own user, and the visible profiles of other users. */
 export interface UsersNoun {
   me(options?: CallOptions): Promise<OwnUser>;
   get(id: string, options?: CallOptions): Promise<ShownUser>;
   search(query?: SearchUsersQuery, options?: PageOptions): Pages<ShownUser>;
   /** Changes the caller's own user. */
   change(fields: ChangeUserRequest, options?: CallOptions): Promise<OwnUser>;
-  /** Ends all other sessions of the user. */
+  /** Revokes all other sessions of the user. */
   changePassword(
     input: { readonly currentPassword: string; readonly password: string },
     options?: CallOptions,
   ): Promise<void>;
-  /** Deletes the caller's own user, with all data. */
+  /** Deletes the caller's own user and all its data. */
   delete(options?: CallOptions): Promise<void>;
   setProfilePicture(source: Source, fields?: SetProfilePictureRequest, options?: CallOptions): Promise<Picture>;
   profilePicture(options?: ProfilePictureOptions): Promise<Picture>;

@@ -12,7 +12,7 @@ export interface WirePage<T> {
   readonly previousToken?: string;
 }
 
-/** Tokens that restore a page, even much later: pass one as `pagingToken`. */
+/** Cursors that restore a page, even much later: pass one as `pagingToken`. */
 export interface PageTokens {
   readonly current: string;
   readonly next?: string;
@@ -23,20 +23,20 @@ export interface PageTokens {
 export interface Page<T> {
   readonly items: readonly T[];
   readonly tokens: PageTokens;
-  /** The page after this one; undefined at the end. */
+  /** Loads the next page; resolves with undefined on the last page. */
   next(): Promise<Page<T> | undefined>;
-  /** The page before this one; undefined at the beginning. */
+  /** Loads the previous page; resolves with undefined on the first page. */
   previous(): Promise<Page<T> | undefined>;
 }
 
 /**
- * A listing: a promise of its first page, and an iterable of the items of all pages. Sends no request until it is
+ * A list: a promise of its first page, and an async iterable of the items of all pages. Sends no request until it is
  * awaited or iterated. Leaving a loop aborts the pending request.
  */
 export interface Pages<T> extends Promise<Page<T>>, AsyncIterable<T> {
-  /** The items of all pages, up to the option `limit`. */
+  /** Loads the items of all pages, up to the option `limit`. */
   all(): Promise<T[]>;
-  /** The pages one by one. */
+  /** Iterates over the pages. */
   pages(): AsyncIterable<Page<T>>;
 }
 
@@ -45,14 +45,14 @@ export interface PageOptions extends CallOptions {
   readonly limit?: number | undefined;
 }
 
-/** Requests a page: the first one without a token. */
+/** Requests the page of a cursor, or the first page without one. */
 export type FetchPage<T> = (pagingToken: string | undefined, options: CallOptions) => Sent<WirePage<T>>;
 
 export function createPages<T>(fetchPage: FetchPage<T>, given?: PageOptions): Pages<T> {
   const { limit, ...options } = checkCallOptions(given);
   let first: Promise<Page<T>> | undefined;
   const origin = new Error();
-  /** Errors show where the listing was made: the request begins in a microtask without the frames of the caller. */
+  /** The stack of the caller, for errors: the request starts in a microtask, which loses it. */
   const fail = (error: unknown): never => {
     throw withStack(error, origin);
   };
@@ -69,7 +69,7 @@ export function createPages<T>(fetchPage: FetchPage<T>, given?: PageOptions): Pa
     };
   }
 
-  /** Loads one page ahead of the loop. */
+  /** Prefetches one page. */
   async function* iteratePages(): AsyncGenerator<Page<T>> {
     const leaving = new AbortController();
     const release = whenAborted(options.signal, () => leaving.abort(options.signal?.reason));
@@ -79,7 +79,7 @@ export function createPages<T>(fetchPage: FetchPage<T>, given?: PageOptions): Pa
         const page: Page<T> = await coming.catch(fail);
         const { next } = page.tokens;
         coming = next === undefined ? undefined : load(next, leaving.signal);
-        // Its error is that of the loop, which may end before it gets there.
+        // The loop reports this error when it reaches the page, or stops before.
         coming?.catch(() => {});
         yield page;
       }

@@ -19,7 +19,7 @@ export interface Judged {
   /** Whether it proves that no earlier attempt with the same key was applied, either. */
   readonly provesUndone?: boolean;
   readonly retryAfterMs?: number | undefined;
-  /** Whether further calls of the principal would be refused, too. */
+  /** Whether the service would also refuse later calls of the principal. */
   readonly closesGate?: boolean;
 }
 
@@ -48,7 +48,7 @@ const passing: readonly number[] = [408, 425, 429, 502, 503, 504];
 /** Statuses with which the service answers a call only after it has looked up the response under its key. */
 const afterKey: readonly number[] = [400, 404, 409, 413, 424];
 
-/** The meaning of an answer for a call: its envelope, or the text of another answer. */
+/** Interprets a response: the envelope, or the body of a response that has none. */
 export function judge(
   { isRead, canRepeat }: Repeatability,
   envelope: Envelope | undefined,

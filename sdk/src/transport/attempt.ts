@@ -18,13 +18,13 @@ export interface AttemptServices {
   readonly spare: Ending[];
 }
 
-/** Ends the request of an attempt. */
+/** Aborts the request of an attempt. */
 interface Ending {
   readonly end: AbortController;
   uses: number;
 }
 
-/** The signal keeps a listener of each of its requests in Node.js, until a garbage collection. */
+/** In Node.js, the signal holds a listener for each of its requests until garbage collection. */
 const usesMax = 8;
 
 /** What all attempts of a call have in common. */
@@ -44,7 +44,7 @@ export type Around = (headers: Headers, work: (headers: Headers) => Promise<Resp
 /** The speed that an upload needs if its progress cannot be observed, in bytes per millisecond. */
 const uploadSpeedMin = 16_384 / 1000;
 
-/** Sends a request once. Resolves early when the run has to end. */
+/** Sends a request once. Resolves early when the run is aborted. */
 export function attemptOnce(
   { options, clock, limits, uploads, spare }: AttemptServices,
   attempted: AttemptedCall,
@@ -98,7 +98,7 @@ export function attemptOnce(
       return { status: response.status, headers: response.headers, result: openDownload(response, transfer) };
     }
     const text = await response.text();
-    isWhole = !around; // an interceptor may have begun other requests
+    isWhole = !around; // an interceptor may have sent other requests
     const envelope = readEnvelope(text);
     return judge(attempted, request.isTunnelled ? readTunnelled(envelope) : envelope, response, text);
   }

@@ -8,7 +8,7 @@ const misspelt = "elaspedTimeInMs";
 /**
  * Converts a result of the wire: dates become `Date`, and `true`, which only means success, becomes undefined.
  *
- * @param moreDates the members that are dates beside those of the application API
+ * @param moreDates the members that are dates in addition to those of the application API
  */
 export function decodeResult(result: unknown, moreDates?: ReadonlySet<string>): unknown {
   decode(result, moreDates);

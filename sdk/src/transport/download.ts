@@ -13,7 +13,7 @@ interface DownloadCall {
   readonly clock: Clock;
   readonly limits: Limits;
   readonly stallMs: number;
-  /** Ends the request. */
+  /** Aborts the request. */
   readonly end: () => void;
 }
 
@@ -23,7 +23,7 @@ export function isFile({ ok, headers }: Response): boolean {
   return ok && (headers.has("content-disposition") || !/html/.test(headers.get("content-type") ?? ""));
 }
 
-/** The bytes of a response, which end with an error unless all of them have come. */
+/** Streams the bytes of a response, and fails if the body is incomplete. */
 export function openDownload(
   response: Response,
   { call, options: { signal, onProgress }, clock, limits, stallMs, end }: DownloadCall,
@@ -64,7 +64,7 @@ export function openDownload(
     return new ReadableStream(source, { highWaterMark: 0 });
   }
 
-  /** Not by a Response: in Chromium, one that reads a stream that fails has an error of its own. */
+  /** Not through a Response, because Chromium replaces the error of a failed stream. */
   async function blob(): Promise<Blob> {
     const parts: BlobPart[] = [];
     const reader = stream().getReader();

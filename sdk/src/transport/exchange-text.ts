@@ -1,5 +1,5 @@
-/** Sends a request without a file or headers of the app. Of its response, only the status, `headers.get` and `text` are used. */
+/** Sends a request without a file or custom headers. Callers use only `status`, `headers.get` and `text` of the response. */
 export type ExchangeText = (url: string, init: RequestInit) => Promise<Response>;
 
-/** Used instead of `fetch` where there is one: the bundle for Node.js has `parts/node/exchange-text.ts` in place of this file. */
+/** The replacement for `fetch`, if any: the bundle for Node.js substitutes `parts/node/exchange-text.ts` for this file. */
 export const exchangeText: ExchangeText | false = false;

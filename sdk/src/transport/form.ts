@@ -3,7 +3,7 @@ import type { OpenableSource, Source } from "../wire/source.ts";
 
 export interface Form {
   readonly contentType: string;
-  /** Of the whole body, in bytes. */
+  /** The size of the body, in bytes. */
   readonly length: number;
   readonly body: () => Blob | ReadableStream<Uint8Array>;
 }
@@ -32,7 +32,7 @@ function toStream(text: string): ReadableStream<Uint8Array> {
   return new Blob([text]).stream();
 }
 
-/** One stream after the other. A stream that fails makes the whole fail, and with it the request. */
+/** Concatenates streams. If one fails, the result fails, and with it the request. */
 function join(streams: readonly ReadableStream<Uint8Array>[]): ReadableStream<Uint8Array> {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const write = async () => {

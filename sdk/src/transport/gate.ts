@@ -12,18 +12,18 @@ export interface Gate {
    * @throws the error of `refuse` if the gate is closed for longer than the call has time
    */
   enter(deadline: number, run: Run, refuse: (closing: Judged, waitMs: number) => unknown): Promise<boolean>;
-  /** Notes how an attempt of a call that has entered has ended; without status it was not answered. */
+  /** Records the result of an attempt of an admitted call; without a status it had no response. */
   leave(judged: Judged | undefined, isProbe: boolean): void;
 }
 
 const waitingMax = 1000;
 
-/** The wait that the service requires, and a random part, so that not all clients come back at once. */
+/** Adds jitter to the delay that the service requires, so that clients do not retry simultaneously. */
 export function spread(ms: number, clock: Clock): number {
   return ms + clock.random() * Math.max(1000, ms / 10);
 }
 
-/** After its time, a closed gate lets one call through, and the others follow when that is answered. */
+/** A circuit breaker: when the delay is over, one call probes the service, and its response releases the others. */
 export function createGate(clock: Clock): Gate {
   const waiting = new Set<() => void>();
   let until = 0;

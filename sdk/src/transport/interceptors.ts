@@ -6,12 +6,12 @@ import type { WireRequest } from "./request.ts";
 export interface InterceptedRequest {
   readonly operation: Operation;
   readonly method: string;
-  /** Without the query, which may contain texts of users. */
+  /** The path, without the query, which may contain personal data. */
   readonly path: string;
   readonly headers: Headers;
   /** The context that the app has passed in the options of the call. */
   readonly context?: unknown;
-  /** From 1 on; undefined around a whole call. */
+  /** The number of the attempt, from 1; undefined for an interceptor around all attempts of a call. */
   readonly attempt?: number | undefined;
 }
 

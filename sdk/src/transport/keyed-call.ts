@@ -14,7 +14,7 @@ export interface KeyedCall extends Repeatability {
 
 /**
  * @param ownKey the key of the app, for the repeat of an earlier call
- * @throws ConfigurationError for what is no call, such as the function that describes it
+ * @throws ConfigurationError for a value that is not a call, such as a function that returns one
  */
 export function keyCall(call: AnyCall, ownKey: string | undefined): KeyedCall {
   if (!call?.operation) throw new ConfigurationError("call must be the result of a function, not the function");

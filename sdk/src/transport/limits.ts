@@ -2,22 +2,24 @@ import type { Clock } from "../lib/clock.ts";
 import { whenAborted } from "../lib/wait.ts";
 import { AbortedError, type ErrorDetails, RollcallError, TimeoutError } from "../wire/errors.ts";
 
-/** Work that a limit may end. */
+/** Work that can be aborted. */
 export interface Run {
-  /** The reason why it has to end; its caller has this error already. */
+  /** The reason for the abort, with which the caller's promise is already rejected. */
   error?: RollcallError;
-  /** Ends what the work waits for: each wait sets its own. */
+  /** Cancels the current wait; each wait sets its own function. */
   wake(): void;
-  /** @throws the error with which the work has to end */
+  /** @throws the reason, if the work was aborted */
   check(): void;
 }
 
-/** Ends the work of a client at a time, by the signal of the app, and when the client is closed. */
+/** Aborts the work of a client after a time-out, by an AbortSignal, or when the client is closed. */
 export interface Limits {
   /**
-   * Runs work until it ends, or rejects at once when it has to.
+   * Runs work, and rejects immediately when it is aborted.
    *
-   * @param limit the name of the limit in its error @param describe the details of the error of work that had to end
+   * @param ms the time-out in milliseconds
+   * @param limit the name of the time-out in its error
+   * @param describe the details of the error
    */
   run<T>(
     ms: number,
@@ -31,21 +33,21 @@ export interface Limits {
 }
 
 interface PendingRun extends Run {
-  /** Its index among the pending ones. */
+  /** The index in `pending`. */
   place: number;
-  /** Ends it with AbortedError. */
+  /** Rejects the run with AbortedError. */
   abort(text: string, cause?: unknown): void;
 }
 
 export function createLimits(clock: Clock): Limits {
-  // Not a Set: what V8 leaves behind when a Set grows and shrinks keeps runs that have ended until a full collection.
+  // Not a Set: when a Set grows and shrinks, V8 retains finished runs until a full garbage collection.
   const pending: PendingRun[] = [];
   let isClosed = false;
 
   return {
     run: (ms, limit, signal, describe, work) =>
       new Promise((resolve, reject) => {
-        const origin = new Error(); // its text is made when it is read, which costs more than a request
+        const origin = new Error(); // V8 formats the stack only when it is read, which costs more than a request
         let cancel = () => {};
         let release = () => {};
         const end = () => {

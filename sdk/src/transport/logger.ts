@@ -1,4 +1,4 @@
-/** Fields are an operation, a status, a request id, an attempt and times: no secrets, and no texts of users. */
+/** Fields are an operation, a status, a request id, an attempt and times; never secrets or user data. */
 export type LogFields = Readonly<Record<string, string | number | undefined>>;
 
 /** The destination of the client's log. */

@@ -2,15 +2,15 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "./logger.ts";
 import type { Progress } from "./progress.ts";
 
-/** The number of retries of a failed call, at most 10; `false` is never. */
+/** The number of retries of a failed call: at most 10, 3 by default. `false` disables retries. */
 export type Retry = { readonly repeats?: number } | false;
 
 export interface Timeouts {
-  /** Of one attempt; 30 s by default. */
+  /** The time limit of one attempt, in ms; 30,000 by default. */
   readonly attemptMs?: number | undefined;
-  /** Of a call with all its attempts and waits; 90 s by default. */
+  /** The time limit of a call with all its attempts and delays, in ms; 90,000 by default. */
   readonly totalMs?: number | undefined;
-  /** Of a transfer, without a byte; 60 s by default. */
+  /** How long a transfer may stall without a byte, in ms; 60,000 by default. */
   readonly stallMs?: number | undefined;
 }
 
@@ -18,23 +18,23 @@ export interface TransportOptions {
   readonly fetch?: typeof fetch | undefined;
   readonly retry?: Retry | undefined;
   readonly timeouts?: Timeouts | undefined;
-  /** With `get-post`, PUT, PATCH and DELETE are sent in batches, for networks that pass no other verb. */
+  /** With `get-post`, PUT, PATCH and DELETE are sent in `POST /batch`, for networks that block these methods. */
   readonly methods?: "all" | "get-post" | undefined;
-  /** The first word of `Authorization`; `Service` by default. */
+  /** The scheme of the `Authorization` header; `Service` by default. */
   readonly scheme?: string | undefined;
   readonly logger?: Logger | undefined;
   readonly clock?: Clock | undefined;
 }
 
 export interface CallOptions {
-  /** Ends the call, with its waits and retries. */
+  /** Aborts the call, including its delays and retries. */
   readonly signal?: AbortSignal | undefined;
-  /** Limits the call with all its attempts and waits; 90 s by default. */
+  /** The time limit of the call with all its attempts and delays, in ms; 90,000 by default. */
   readonly timeoutMs?: number | undefined;
-  /** Repeats an earlier call of the same content; the service applies it once. */
+  /** Makes a retry safe: the service applies calls with the same key and content only once. */
   readonly idempotencyKey?: string | undefined;
   readonly retry?: Retry | undefined;
-  /** Further headers; `Authorization`, `Content-Type` and `Idempotency-Key` are refused. */
+  /** Additional headers; `Authorization`, `Content-Type` and `Idempotency-Key` are refused. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Passed to interceptors. */
   readonly context?: unknown;
@@ -46,7 +46,7 @@ export interface CallOptions {
 export interface Meta {
   readonly status: number;
   readonly requestId: string;
-  /** Whether the service answered from the response that it had stored under the key. */
+  /** Whether the service returned the response that it had stored for the idempotency key. */
   readonly replayed: boolean;
   readonly attempts: number;
   readonly durationMs: number;
@@ -54,9 +54,9 @@ export interface Meta {
 
 /** A pending call. */
 export interface Sent<T> extends Promise<T> {
-  /** Rejects with the error of the call. A `meta` that is not read is no unhandled rejection. */
+  /** Rejects with the error of the call, but never as an unhandled rejection. */
   readonly meta: Promise<Meta>;
 }
 
-/** Returns the second word of `Authorization` of a request. The path is below the root, as sent, without the query. */
+/** Returns the credentials for the `Authorization` header. `path` is relative to the root, as sent, without the query. */
 export type Signer = (method: string, path: string) => string | Promise<string>;

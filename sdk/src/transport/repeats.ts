@@ -3,26 +3,26 @@ import type { Judged } from "./answer.ts";
 import { spread } from "./gate.ts";
 import type { Retry } from "./options.ts";
 
-/** Decides on repetitions: returns the milliseconds to wait before the next attempt, if there may be one. */
+/** Returns the retry delay in ms, or undefined to give up. */
 export type NextRepeat = (judged: Judged, msLeft: number) => number | undefined;
 
-/** Limits the repeats of all calls of a client: one in five seconds, one for ten successes, and ten at once. */
+/** A token bucket for the retries of a client: refills one every five seconds and one per ten successes, up to ten. */
 export interface Repeats {
-  /** The repeats of one call. */
+  /** The retries of one call. */
   of(retry: Retry | undefined): NextRepeat;
   /** Records that an attempt has succeeded. */
   succeed(): void;
 }
 
 export const repeatsMax = 10;
-/** A repeat uses up so much of the budget, which time returns, and a success a tenth of it. */
+/** The cost of a retry. Time refills the budget; a success refills a tenth of this cost. */
 const repeatMs = 5_000;
 const budgetMs = 10 * repeatMs;
 const backoffMs = 250;
 const backoffMsMax = 20_000;
 
 export function createRepeats(clock: Clock, usual: Retry | undefined): Repeats {
-  /** The time at which the whole budget is available again. */
+  /** When the budget is full again. */
   let fullAt = 0;
   return {
     of(retry = usual) {

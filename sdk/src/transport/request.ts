@@ -41,7 +41,7 @@ export function buildRequest(
   return { method, path, key, ...(hasBody ? json(encoded) : { query: encodeQuery(encoded) }) };
 }
 
-/** The envelope of the only item of a batch; that of the batch if it was refused as a whole. */
+/** The envelope of the only item of a batch, or of the batch if the service refused it. */
 export function readTunnelled(envelope: Envelope | undefined): Envelope | undefined {
   return Object(envelope?.result).responses?.[0] ?? envelope;
 }

@@ -26,7 +26,7 @@ export interface Transport {
   sign(signer: Signer): void;
   /** For code that retries calls itself. */
   readonly pace: Pace;
-  /** Ends all pending calls with AbortedError, and refuses further ones. */
+  /** Rejects all pending and later calls with AbortedError. */
   close(): void;
 }
 
@@ -49,7 +49,7 @@ const endsToken: ReadonlySet<string> = /* @__PURE__ */ new Set(["logoutUser", "d
 export interface TransportParts {
   readonly uploads?: Uploads;
   readonly interceptors?: Interceptors;
-  /** The members of results that are dates beside those of the application API. */
+  /** The members of results that are dates in addition to those of the application API. */
   readonly moreDates?: ReadonlySet<string>;
   /** Called after each successful answer of the service. */
   readonly onSuccess?: () => void;
@@ -58,7 +58,7 @@ export interface TransportParts {
 /** A call that the client is sending. */
 interface Started extends KeyedCall {
   readonly callOptions: CallOptions;
-  /** The end of its time. */
+  /** The deadline. */
   readonly until: number;
   /** The answer, once there is one. */
   last?: Judged;

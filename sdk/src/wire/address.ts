@@ -12,7 +12,7 @@ export function checkAddress(option: string, address: unknown, isInsecureAllowed
   throw new ConfigurationError(`${option} ${rule}.`);
 }
 
-/** @throws ConfigurationError for a text that no header can hold; its error in a runtime would contain the token */
+/** @throws ConfigurationError for a string that is invalid in a header; the runtime's own error would contain the token */
 export function checkToken(option: string, token: unknown): void {
   if (typeof token !== "string" || !/^[!-~]+$/.test(token))
     throw new ConfigurationError(`${option} must be a token of the service.`);

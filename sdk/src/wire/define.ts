@@ -47,7 +47,7 @@ function describe(id: string, verb: string, flags: string): Operation {
   });
 }
 
-/** An id that is missing leaves its segment empty; such a call is refused when it is sent. */
+/** A missing id becomes an empty segment; such a call is refused before it is sent. */
 function segmentOf(value: unknown): string {
   return typeof (value ?? {}) === "object" ? "" : encodeURIComponent(`${value}`);
 }

@@ -3,7 +3,7 @@ export interface Download {
   readonly contentType: string;
   /** In bytes; undefined if the service does not report it. */
   readonly contentLength: number | undefined;
-  /** Fails with ConnectionError if the connection ends early. */
+  /** Fails with ConnectionError if the connection closes early. */
   stream(): ReadableStream<Uint8Array>;
   blob(): Promise<Blob>;
   text(): Promise<string>;

@@ -2,7 +2,7 @@ import type { Parameters } from "./call.ts";
 import type { Box, Near, Place } from "./values.ts";
 
 /**
- * Converts the parameters of an app into those of the wire: dates, points and ranges become texts, and absent values
+ * Encodes the parameters of an app for the wire: dates, points and ranges become strings, and undefined values
  * are omitted. Values under `value` and `values` belong to the app and stay unchanged.
  */
 export function encodeParameters(parameters: Parameters): Record<string, unknown> {
@@ -19,7 +19,7 @@ export function encodeParameters(parameters: Parameters): Record<string, unknown
   return encoded;
 }
 
-/** Writes encoded parameters as a query, with its question mark. */
+/** Returns encoded parameters as a query string, with the question mark. */
 export function encodeQuery(parameters: Readonly<Record<string, unknown>>): string {
   const query = Object.entries(parameters).map(([name, value]) => {
     const text = typeof value === "object" ? JSON.stringify(value) : `${value}`;
@@ -42,12 +42,12 @@ function dateText(date: unknown): string {
   return date instanceof Date ? `/Date(${date.getTime()})/` : "";
 }
 
-/** Seven decimals are a centimetre. The service refuses a place without numbers, and names the parameter. */
+/** Seven decimals are about a centimetre. The service refuses a place without numbers and names the parameter. */
 function placeText({ lat, lng }: Partial<Place> = {}): string {
   return `${decimal(lat)},${decimal(lng)}`;
 }
 
-/** Without an exponent, which the service does not read. */
+/** Formats without an exponent, which the service does not accept. */
 function decimal(degrees: number | undefined): string {
   return Number(degrees)
     .toFixed(7)

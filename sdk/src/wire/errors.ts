@@ -1,17 +1,17 @@
 import { withoutAbsent } from "../lib/without-absent.ts";
 import type { AnyCall } from "./call.ts";
 
-/** `none`: the call certainly had no effect. `unknown`: a write was sent, and it is unknown whether it was applied. */
+/** `none`: the call had no effect. `unknown`: a write was sent, and the service may have applied it. */
 export type Outcome = "none" | "unknown";
 
-/** The known details of a failed call. */
+/** The details of a failed call. */
 export interface FailedCall {
   readonly operation: string;
   readonly method: string;
   readonly path: string;
 }
 
-/** The members that every error of the client has besides its message. */
+/** The properties of every error of the client, in addition to its message. */
 export interface ErrorDetails {
   readonly call?: FailedCall | undefined;
   readonly attempts?: number;
@@ -22,7 +22,7 @@ export interface ErrorDetails {
   readonly retryAfterMs?: number | undefined;
 }
 
-/** The details that an answer of the service adds to its error. */
+/** The details that a response of the service adds to its error. */
 export interface ServiceErrorDetails extends ErrorDetails {
   readonly status: number;
   readonly errorNumber: number;
@@ -31,7 +31,7 @@ export interface ServiceErrorDetails extends ErrorDetails {
   readonly serviceRoot?: string | undefined;
 }
 
-/** The base of all errors of the client. `instanceof` also recognizes errors of another copy of this package. */
+/** The base class of all errors of the client. `instanceof` also works across several copies of this package. */
 export class RollcallError extends Error {
   /** An accessor, because minifiers rename classes. */
   static override get name(): string {
@@ -43,7 +43,7 @@ export class RollcallError extends Error {
   declare readonly call?: FailedCall;
   declare readonly attempts: number;
   declare readonly idempotencyKey?: string;
-  /** The time to wait before the call is made again, if the service has set it. */
+  /** How long to wait before a retry, if the service has set a time. */
   declare readonly retryAfterMs?: number;
 
   /** @param text follows the operation and the name in the message, where the call is known */
@@ -55,7 +55,7 @@ export class RollcallError extends Error {
     Object.assign(this, about, { name: ownName });
   }
 
-  /** Whether the error has this name; narrows without importing its class. */
+  /** Whether the error has this name. Narrows the type without an import of the class. */
   is<Name extends string>(name: Name): this is this & { readonly name: Name } {
     return this.name === name;
   }
@@ -74,9 +74,9 @@ export class ServiceError extends RollcallError {
   declare readonly status: number;
   declare readonly errorNumber: number;
   declare readonly requestId: string;
-  /** The invalid parameter. */
+  /** The name of the invalid parameter. */
   declare readonly parameter?: string;
-  /** The root of the region that serves the application. */
+  /** The root address of the region that serves the application. */
   declare readonly serviceRoot?: string;
 
   constructor(text: string, details: ServiceErrorDetails) {
@@ -84,19 +84,19 @@ export class ServiceError extends RollcallError {
   }
 }
 
-/** Whether the service answered with an error of this name. */
+/** Whether the service returned an error with this name. */
 export function isNamed(error: unknown, name: string): error is ServiceError {
   return error instanceof ServiceError && error.name === name;
 }
 
-/** The service could not be reached, or the connection ended before the answer. */
+/** The service could not be reached, or the connection closed before the response was complete. */
 export class ConnectionError extends RollcallError {
   static override get name(): string {
     return "ConnectionError";
   }
 }
 
-/** A time limit of the client has passed: of an attempt, of the whole call, or of a transfer without a byte. */
+/** A time-out of the client: of an attempt, of the call with its retries, or of a stalled transfer. */
 export class TimeoutError extends RollcallError {
   static override get name(): string {
     return "TimeoutError";
@@ -109,7 +109,7 @@ export class TimeoutError extends RollcallError {
   }
 }
 
-/** The app aborted the call by its signal, which is the cause, or closed the client. Its `name` is `AbortError`. */
+/** The app aborted the call (`cause` is the reason of its signal) or closed the client. The `name` is `AbortError`. */
 export class AbortedError extends RollcallError {
   static override get name(): string {
     return "AbortedError";
@@ -120,13 +120,13 @@ export class AbortedError extends RollcallError {
   }
 }
 
-/** The answer does not come from the service: a proxy or a captive portal wrote it. */
+/** The response is not from the service, but for example from a proxy or a captive portal. */
 export class UnexpectedAnswer extends RollcallError {
   static override get name(): string {
     return "UnexpectedAnswer";
   }
   declare readonly status: number;
-  /** The first 200 characters, if the answer is a text. */
+  /** The first 200 characters of a textual response. */
   declare readonly snippet?: string;
 
   constructor(
@@ -137,28 +137,28 @@ export class UnexpectedAnswer extends RollcallError {
   }
 }
 
-/** The call needs a user, and none is signed in. */
+/** The call requires a signed-in user. */
 export class NotSignedIn extends RollcallError {
   static override get name(): string {
     return "NotSignedIn";
   }
 }
 
-/** The session of the call has ended; the cause is the error of the service. */
+/** The user must sign in again; `cause` is the error of the service. */
 export class SessionEnded extends RollcallError {
   static override get name(): string {
     return "SessionEnded";
   }
 }
 
-/** The app or the environment must be changed; no request was sent. */
+/** An option, an argument or the environment is wrong; no request was sent. */
 export class ConfigurationError extends RollcallError {
   static override get name(): string {
     return "ConfigurationError";
   }
 }
 
-/** The description of the call in an error: no parameter, query or token. */
+/** Describes the call in an error, without parameters, query or token. */
 export function describeCall({ operation, path }: AnyCall): FailedCall {
   return { operation: operation.id, method: operation.method, path };
 }

@@ -15,7 +15,7 @@ export interface Box {
   readonly northEast: Place;
 }
 
-/** Both ends are included; an absent end is open. */
+/** Both bounds are inclusive; a missing bound is open. */
 export interface DateRange {
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;

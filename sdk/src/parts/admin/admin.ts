@@ -19,21 +19,21 @@ export interface AdminOptions extends TransportOptions {
   readonly insecure?: boolean;
 }
 
-/** A client for scripts and tools of operators. Its token is kept in memory only. */
+/** A client for operators' scripts and tools. It stores its token only in memory. */
 export interface Admin {
   signIn(
     input: { readonly name: string; readonly password: string },
     options?: CallOptions,
   ): Promise<OperatorSession & { readonly token: string }>;
-  /** Ends the session. */
+  /** Signs out: revokes the session's token. */
   signOut(options?: CallOptions): Promise<void>;
-  /** Rejects with NotSignedIn without a session, and with SessionEnded once the service has ended it. */
+  /** Rejects with NotSignedIn without a session, and with SessionEnded after the service has revoked it. */
   send<T>(call: Call<T>, options?: CallOptions): Sent<T>;
   pages<T>(call: Call<WirePage<T>>, options?: PageOptions): Pages<T>;
   download(call: Call<Download>, options?: CallOptions): Promise<Download>;
-  /** Calls the listener when the session has ended. Returns a function that removes it. */
+  /** Calls the listener when the operator is no longer signed in. Returns a function that removes the listener. */
   on(event: "signedOut", listener: () => void): () => void;
-  /** Ends all pending calls. */
+  /** Aborts all pending calls. */
   close(): void;
 }
 
@@ -75,7 +75,7 @@ export function createAdmin(adminOptions: AdminOptions): Admin {
 
   return {
     async signIn(input, callOptions) {
-      const { token: begun = "", ...session } = await send(createOperatorSession(input), callOptions); // absent for the cookie of a browser alone
+      const { token: begun = "", ...session } = await send(createOperatorSession(input), callOptions); // only a browser gets a cookie instead
       token = begun;
       return { ...session, token };
     },

@@ -3,7 +3,7 @@ import type { Box, Near, Place } from "../../wire/values.ts";
 import type { EventPattern } from "./live-event.ts";
 
 /**
- * Selects the events that a subscription receives: those that match all members. Without any, all events that the user
+ * Selects the events of a subscription: an event must match all members. An empty filter selects all events that the user
  * may see.
  */
 export interface EventFilter {
@@ -11,9 +11,9 @@ export interface EventFilter {
   readonly types?: readonly EventPattern[] | undefined;
   /** Only events of this owner; `me` for the user's own. */
   readonly userID?: string | undefined;
-  /** Only events about this object; `me`, `current`, `app`. */
+  /** Only events about this object: an id, or `me`, `current` or `app`. */
   readonly objectID?: string | undefined;
-  /** Only objects within a circle. An object that leaves it by a change is not reported. */
+  /** Only objects within a circle. A change that moves an object out of the circle is not reported. */
   readonly near?: Near | undefined;
   /** Only objects within a box, with the same restriction. */
   readonly box?: Box | undefined;
@@ -21,7 +21,7 @@ export interface EventFilter {
   readonly tag?: string | undefined;
   /** Only metadata with this key. */
   readonly key?: string | undefined;
-  /** Only metadata whose key begins with this text. */
+  /** Only metadata whose key begins with this string. */
   readonly keyPrefix?: string | undefined;
   /** Only metadata with this visibility. */
   readonly visibility?: Permission | undefined;
@@ -34,7 +34,7 @@ const patternsMax = 20;
 const earthRadius = 6_371_008.8;
 const degree = Math.PI / 180;
 
-/** Equal filters have the same text. */
+/** Returns the same key for equal filters. */
 export function keyOf(filter: EventFilter): string {
   const members = Object.entries(filter).filter(([, value]) => value !== undefined);
   return JSON.stringify(members.sort(([a], [b]) => (a < b ? -1 : 1)));

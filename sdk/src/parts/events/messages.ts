@@ -10,7 +10,7 @@ export interface StreamMessage {
   readonly retryMs?: number | undefined;
 }
 
-/** Reads the messages of a stream as they arrive. A message that is cut off at the end is omitted. */
+/** Reads the messages of a stream as they arrive. Discards an incomplete last message. */
 export async function readMessages(
   stream: ReadableStream<Uint8Array>,
   onMessage: (message: StreamMessage) => void,

@@ -20,17 +20,17 @@ export interface EventClient extends HasInside {
 }
 
 export interface SubscribeOptions extends EventFilter {
-  /** A cursor of an earlier subscription, to receive the events since then; from the present by default. */
+  /** A cursor of an earlier subscription, to receive the events since then. By default only new events. */
   readonly after?: string | undefined;
 }
 
-/** The callbacks of a subscription. Their errors are reported, and reach no other subscription. */
+/** The callbacks of a subscription. Their errors are reported, and do not affect other subscriptions. */
 export interface EventListener {
-  /** Called for each event, in order. After an interruption the last ones may be repeated with the same `id`. */
+  /** Called for each event, in order. After a reconnect, the last events may be repeated with the same `id`. */
   event(event: LiveEvent, cursor: string): void;
-  /** Called once: every write that begins from now on has its event. */
+  /** Called once, when the subscription is active: every later write is reported. */
   ready?(cursor: string): void;
-  /** Called when events are missing: read everything again, and continue with the events that follow. */
+  /** Called when events were missed: read all data again, then apply the events that follow. */
   reset?(reason: ResetReason): void;
   /** Called when no further events will arrive: the user has signed out, or the service refuses the subscription. */
   end?(error: unknown): void;
@@ -152,7 +152,7 @@ function createHub(client: EventClient, userId: string | undefined, onClose: () 
       cursor: cursor ?? first?.cursor,
       onMessage: (message) => {
         if (signal.aborted) return;
-        if (userId !== undefined) keepSession(userId); // an app that only listens makes no other calls
+        if (userId !== undefined) keepSession(userId); // renews the token of an app that makes no other calls
         tabs?.share(message);
       },
     });
@@ -191,7 +191,7 @@ function createHub(client: EventClient, userId: string | undefined, onClose: () 
     return undefined;
   }
 
-  /** Ends the subscriptions of this tab whose filters the service does not accept. */
+  /** Closes the subscriptions of this tab whose filters the service has refused. */
   function onRefused(keys: readonly string[]): void {
     for (const entry of entries) {
       if (!keys.includes(entry.key)) continue;
@@ -273,7 +273,7 @@ function createHub(client: EventClient, userId: string | undefined, onClose: () 
     if (end.signal.aborted || seen.has(event.id)) return;
     seen.add(event.id);
     if (seen.size > seenMax) for (const oldest of [...seen].slice(0, seenMax / 2)) seen.delete(oldest);
-    // The types of the service are those of the contract that this package has been generated from.
+    // The service sends the types of the contract that this package is generated from.
     call(() => listener.event(event as LiveEvent, at));
   }
 

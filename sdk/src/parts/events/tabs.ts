@@ -97,7 +97,7 @@ export function joinTabs({ name, own, lead, onWanted, onRefused, onMessage }: Ta
       others.set(data.tab, data.filters);
       if (!isKnown) onWanted();
     } else if (data.kind === "leading") {
-      // A tab that was frozen detects here that it is no longer the leader.
+      // After a freeze, a former leader detects here that another tab leads.
       leading?.abort();
       ask();
     } else if (data.kind === "refused") onRefused(data.keys);

@@ -2,18 +2,18 @@ import type { Agent } from "node:http";
 import type { Socket } from "node:net";
 import type { ExchangeText } from "../../transport/exchange-text.ts";
 
-/** As `fetch` of Node.js sends them; a service or proxy cannot tell the two apart by them. */
+/** The default headers of `fetch` in Node.js, so that a service or proxy sees no difference. */
 const commonHeaders = ["accept", "*/*", "accept-language", "*", "sec-fetch-mode", "cors", "user-agent", "node"];
 const connectMsMax = 10_000;
-/** How long an idle connection is kept if the service names no time, and at most. */
+/** The idle time-out of a connection if the service sets none, and the maximum that it can set. */
 const idleMsDefault = 4_000;
 const idleMsMax = 600_000;
-/** A connection is closed so long before the service closes it, because a request that crosses the end is lost. */
+/** Closes idle connections this long before the service does, because a request during the close would be lost. */
 const idleMarginMs = 2_000;
 
 /**
- * Sends requests over `node:http`, which takes half of the processor time of `fetch`, with the same answers, limits and errors.
- * An app that has replaced `fetch`, or how `fetch` of Node.js connects, keeps its own; so do runtimes that only resemble Node.js.
+ * Sends requests over `node:http`, which takes half of the CPU time of `fetch`, with equal responses, limits and errors.
+ * Uses `fetch` if the app has replaced it or its dispatcher, and in runtimes that only resemble Node.js.
  */
 export const exchangeText: ExchangeText = (url, init) =>
   isFetchOfNode(fetch) && hasDefaultDispatcher() && hasPlainHeaders(init) ? sendByHttp(url, init) : fetch(url, init);
@@ -21,7 +21,7 @@ export const exchangeText: ExchangeText = (url, init) =>
 let lastFetch: typeof fetch | undefined;
 let isLastOfNode = false;
 
-/** By its source text: an app may have replaced it before it loads this module. */
+/** Compares the source code, because an app may have replaced `fetch` before it loads this module. */
 function isFetchOfNode(present: typeof fetch): boolean {
   if (present !== lastFetch) {
     lastFetch = present;
@@ -34,7 +34,7 @@ interface Dispatcher {
   readonly dispatch: unknown;
 }
 
-/** What `fetch` sends by: undici sets both from version 8 on, with a wrapper in the first one. */
+/** The keys of the dispatcher of `fetch`: undici sets both since version 8, with a wrapper in the first. */
 const dispatcherKeys = [Symbol.for("undici.globalDispatcher.1"), Symbol.for("undici.globalDispatcher.2")] as const;
 const dispatcherAt = (index: 0 | 1) => Reflect.get(globalThis, dispatcherKeys[index]) as Dispatcher | undefined;
 let lastDispatchers: readonly [first?: Dispatcher | undefined, second?: Dispatcher | undefined] = [];
@@ -51,7 +51,7 @@ function hasDefaultDispatcher(): boolean {
   return areLastDefault;
 }
 
-/** Whether a dispatcher is one that Node.js makes: an agent without options and interceptors. */
+/** Whether a dispatcher is the default of Node.js: an agent without options and interceptors. */
 function isDefault(dispatcher: Dispatcher | undefined): boolean {
   if (!dispatcher) return true;
   const { name, prototype } = dispatcher.constructor;
@@ -61,13 +61,13 @@ function isDefault(dispatcher: Dispatcher | undefined): boolean {
   return !!key && options.every((value) => value === undefined || value === Number.POSITIVE_INFINITY);
 }
 
-/** `fetch` decides about others. */
+/** Requests with other headers go through `fetch`, which validates them. */
 function hasPlainHeaders({ headers }: RequestInit): boolean {
   return Object.values(headers as Record<string, string>).every((value) => /^[!-~]+(?: [!-~]+)*$/.test(value));
 }
 
 interface Client {
-  /** Asked for `request` each time: test doubles replace it. */
+  /** `request` is looked up each time, because test doubles replace it. */
   readonly module: Pick<typeof import("node:http"), "request">;
   readonly agent: Agent;
   readonly encodings: string;
@@ -75,7 +75,7 @@ interface Client {
 
 const clients = new Map<string, Client>();
 
-/** The modules are loaded by the first request, so that the import of the client stays short. */
+/** Loads the modules at the first request, so that importing the client stays fast. */
 function clientOf(protocol: string): Client {
   const known = clients.get(protocol);
   if (known) return known;
@@ -87,7 +87,7 @@ function clientOf(protocol: string): Client {
   return client;
 }
 
-/** How long the connection of the last answer may be idle. */
+/** The idle time-out in ms that the last response on a connection has set. */
 const idleMs = new WeakMap<Socket, number>();
 
 /** Lets an agent connect, and close idle connections, at the times of `fetch`. */
@@ -101,7 +101,7 @@ function keepAlive(agent: Agent, connected: "connect" | "secureConnect"): Agent 
       for (const event of [connected, "close"]) socket.once(event, () => clearTimeout(timer));
       return socket;
     },
-    /** Returns whether the connection is kept. */
+    /** Returns whether the connection can be reused. */
     keepSocketAlive(socket: Socket) {
       const ms = idleMs.get(socket) ?? idleMsDefault;
       if (socket.timeout !== ms) socket.setTimeout(ms);
@@ -111,7 +111,7 @@ function keepAlive(agent: Agent, connected: "connect" | "secureConnect"): Agent 
   });
 }
 
-/** What ended one idle connection without a word, such as a router, has probably ended the others: a repeat takes a new one. */
+/** If a router has dropped one idle connection, it has probably dropped the others: a retry opens a new one. */
 function closeIdle(agent: Agent): void {
   for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();
 }
@@ -134,7 +134,7 @@ function sendByHttp(url: string, { method = "GET", headers, body, signal }: Requ
       signal?.removeEventListener("abort", abort);
     };
     const fail = (cause?: unknown) => {
-      if (isOver) return; // each request is closed in the end
+      if (isOver) return; // every request emits "close"
       release();
       const isLost = !signal?.aborted || performance.now() - begunAt > connectMsMax;
       if (sent.reusedSocket && isLost) closeIdle(agent);
@@ -142,7 +142,7 @@ function sendByHttp(url: string, { method = "GET", headers, body, signal }: Requ
     };
     signal?.addEventListener("abort", abort);
     sent.on("error", fail);
-    sent.on("close", fail); // after an answer that Node.js ends, such as 101
+    sent.on("close", fail); // after a response that Node.js aborts, such as 101
     sent.on("response", (answer) => {
       const chunks: Buffer[] = [];
       const read = (name: string) => findHeader(answer.rawHeaders, name);
@@ -161,7 +161,7 @@ function sendByHttp(url: string, { method = "GET", headers, body, signal }: Requ
   });
 }
 
-/** As `Headers` reads them: the values of equal names as one. */
+/** Joins the values of equal names, as `Headers` does. */
 function findHeader(raw: readonly string[], name: string): string | null {
   const values: string[] = [];
   for (let at = 0; at < raw.length; at += 2)

@@ -6,7 +6,7 @@ import type { OpenableSource } from "../../wire/source.ts";
 /**
  * Names a file of this machine as the source of an upload.
  *
- * @throws the error of the file system if there is no such file
+ * @throws the error of the file system if the file does not exist
  */
 export function fileSource(file: string, { type }: { readonly type?: string } = {}): OpenableSource {
   const found = statSync(file);

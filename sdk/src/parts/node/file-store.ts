@@ -90,7 +90,7 @@ async function prepareFolder(folder: string): Promise<void> {
   }
 }
 
-/** The key and the value in a file; undefined if there is no such file, or no record in it. */
+/** Reads the key and the value from a file; undefined if the file is missing or not a record. */
 async function readRecord(file: string): Promise<[key: string, value: string] | undefined> {
   let text: string;
   try {

@@ -6,7 +6,7 @@ import type { Login, LoginCall } from "../../identity/sessions.ts";
 import type { CallOptions } from "../../transport/options.ts";
 import { ConfigurationError } from "../../wire/errors.ts";
 
-/** A session whose token the caller keeps, such as in an HttpOnly cookie. */
+/** A session whose token the caller stores, for example in an HttpOnly cookie. */
 export interface VisitorSession extends Handoff {
   /** The profile as returned by the sign-in. */
   readonly user: OwnUser;

@@ -2,11 +2,11 @@ import { type HasInside, inside } from "../../identity/inside.ts";
 import { hexOf } from "../../lib/hex.ts";
 import { ConfigurationError } from "../../wire/errors.ts";
 
-/** HMAC-SHA256 of a text under a secret, in hexadecimal digits. */
+/** Computes the HMAC-SHA256 of a string, in hexadecimal digits. */
 export type Hmac = (secret: string, text: string) => string | Promise<string>;
 
 export interface SigningOptions {
-  /** The shared secret of the application. In a page it is no secret: every visitor can read it there. */
+  /** The shared secret of the application. Never use it in a web page, where every visitor can read it. */
   readonly secret: string;
   /** Replaces WebCrypto, which pages without TLS and some runtimes lack. */
   readonly hmac?: Hmac;

@@ -23,7 +23,7 @@ interface DescribedOperation {
   readonly "x-excluded-errors"?: readonly string[];
 }
 
-/** @returns what is wrong with an answer to an operation; undefined if nothing is, or the service did not write it */
+/** @returns the violation in a response to an operation; undefined if it is valid, or not written by the service */
 export type AnswerJudge = (operation: string, status: number, text: string) => string | undefined;
 
 /** Compares answers with an OpenAPI document: results, errors, and which errors an operation declares. */
@@ -74,7 +74,7 @@ interface Envelope {
   readonly error?: unknown;
 }
 
-/** Undefined for what the service has not written. */
+/** Returns undefined for a response that the service has not written. */
 function readEnvelope(text: string): Envelope | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -8,7 +8,7 @@ export interface SentItem {
   readonly path: string;
 }
 
-/** @returns what is wrong with the answer to a batch or to one of its items; undefined if nothing is */
+/** @returns the violation in the response to a batch or one of its items; undefined if it is valid */
 export type BatchJudge = (status: number, text: string, items: readonly SentItem[]) => string | undefined;
 
 /** Compares the answers to batches, and those to their items, with an OpenAPI document. */

@@ -11,10 +11,10 @@ export interface CheckAnswersOptions {
   readonly document?: AnswerDocument;
 }
 
-/** Ends the check. */
+/** Stops the check. */
 export interface AnswerCheck {
   (): void;
-  /** What was wrong so far, also with answers to calls in the background, which reject nowhere. */
+  /** The violations so far, including those in responses to background calls, whose errors no caller sees. */
   readonly problems: readonly string[];
 }
 

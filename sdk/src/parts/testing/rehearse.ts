@@ -8,10 +8,10 @@ export type Fault = "cut" | "truncated" | "html" | "slow";
 interface When<Operation> {
   readonly operation: Operation;
   /**
-   * `before`: the call has no effect, which is the default. `after`: the call takes effect, and its answer is replaced.
+   * `before`: the call has no effect, which is the default. `after`: the call takes effect, and its response is replaced.
    */
   readonly at?: "before" | "after";
-  /** The number of attempts; by default until the rehearsal is ended. */
+  /** The number of attempts to affect; by default all until the rehearsal is stopped. */
   readonly times?: number;
 }
 
@@ -30,10 +30,10 @@ export type Rehearsal<Operation extends keyof OperationConditions> = When<Operat
   );
 
 /**
- * Makes attempts of an operation end as the rehearsal says. The application of the client must allow rehearsal.
+ * Makes attempts of an operation fail as described by `rehearsal`. The client's application must allow rehearsal.
  *
- * @returns a function that ends the rehearsal
- * @throws ConfigurationError if the number of times is no positive integer
+ * @returns a function that stops the rehearsal
+ * @throws ConfigurationError if `times` is not a positive integer
  */
 export function rehearse<Operation extends keyof OperationConditions>(
   client: { intercept(interceptor: Interceptor): () => void },
