@@ -29,7 +29,7 @@ describe("the operators' client", () => {
     await assert.rejects(admin.send(getOwnOperator()), NotSignedIn);
   });
 
-  it("refuses what is no call, such as the function that describes one", async () => {
+  it("refuses a value that is not a call, such as a function that returns one", async () => {
     const rule = { name: "ConfigurationError", message: /^call must be the result of a function/ };
     for (const wrong of [undefined, getOwnOperator, {}] as never[]) {
       assert.throws(() => admin.send(wrong), rule);
@@ -57,7 +57,7 @@ describe("the operators' client", () => {
     assert.equal((await (await archive.blob()).text()).slice(0, 2), "PK");
   });
 
-  it("reports that the session has ended, and sends no further requests", async () => {
+  it("reports a revoked session, and sends no further requests", async () => {
     const { token } = await admin.signIn({ name: operator.name, password: operator.password });
     const other = createAdmin({ url: test.url, token, fetch: checkedFetch() });
     let count = 0;

@@ -41,7 +41,7 @@ function cancelOf(timer: NodeJS.Timeout): () => void {
 }
 
 describe("a batch", () => {
-  it("lets later items use the results of earlier items, as ids and within texts", async () => {
+  it("lets later items use the results of earlier items, as ids and within strings", async () => {
     const batch = ada.batch({ mode: "atomic" });
     const checkin = batch.add(createCheckin({ location, comment: "literally {{0.result.id}} and \\{{" }));
     const put = batch.add(putMetadata(checkin.ref.id, "note", { value: `of ${checkin.ref.id}: {{braces}}` }));
@@ -84,7 +84,7 @@ describe("a batch", () => {
     assert.deepEqual((await ada.checkins.search({ tag: "atomic" })).items, []);
   });
 
-  it("repeats a whole batch that was not answered, and the service applies it once", async () => {
+  it("is retried after a lost response, and the service applies it once", async () => {
     const { connection, requests } = connectThrough(async (count, answer) => {
       const response = await answer();
       if (count > 1) return response;
@@ -100,7 +100,7 @@ describe("a batch", () => {
     assert.deepEqual(found.items.map(({ id }) => id).sort(), items.map((item) => results.get(item).id).sort());
   });
 
-  it("can be sent again by the app after a lost answer, with the keys that its items have", async () => {
+  it("can be sent again by the app after a lost response, with the same idempotency keys", async () => {
     const { connection } = connectThrough(async (count, answer) => {
       const response = await answer();
       if (count > 1) return response;
@@ -118,7 +118,7 @@ describe("a batch", () => {
     );
   });
 
-  it("repeats items that failed temporarily, together with the items that depend on them", async () => {
+  it("retries items that failed temporarily, with the items that depend on them", async () => {
     const { connection, requests } = connectThrough(async (count, answer) => {
       const response = await answer();
       if (count > 1) return response;
@@ -146,7 +146,7 @@ describe("a batch", () => {
     assert.equal((await ada.checkins.search({ tag: "busy" })).items.length, 1);
   });
 
-  it("reports what is known of each item when a repeat is refused, which is not repeated again", async () => {
+  it("reports the outcome of each item when a retry is refused, and then stops retrying", async () => {
     const { connection, requests } = connectThrough(async (count, answer) => {
       if (count > 1) return refusal(403, "AuthUserAccountDisabled");
       const envelope = await (await answer()).json();
@@ -176,7 +176,7 @@ describe("a batch", () => {
     );
   });
 
-  it("is repeated as often as one call when its repeats are not answered", async () => {
+  it("is retried as often as a single call when its retries get no response", async () => {
     const { connection, requests } = connectThrough(async (count) => {
       if (count > 1) throw new TypeError("there is no connection");
       const busy = await refusal(503, "ServiceUnavailable").json();

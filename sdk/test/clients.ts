@@ -50,7 +50,7 @@ export function testClient(
   return Object.create(client, { events: { value: events }, requests: { value: requests } });
 }
 
-/** Waits until a condition holds; the runner ends a test in which it never does. */
+/** Waits until a condition holds; otherwise the test times out. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 5));
 }

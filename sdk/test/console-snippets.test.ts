@@ -15,14 +15,14 @@ import { importSources } from "./source-imports.ts";
 const root = path.resolve(import.meta.dirname, "../..");
 const run = promisify(execFile);
 
-/** The modules of the console, which is compiled for browsers with settings of its own. */
+/** The modules of the console, which is compiled for browsers with separate settings. */
 interface Snippets {
   readOperations(document: object): { readonly id: string }[];
   sdkOf(operation: object, filled: { readonly values: object; readonly json: string | undefined }): string;
   programs: { readonly id: string; text(appid: string, appkey: string): string }[];
 }
 
-/** What an operator fills in for each operation; `json` in place of the fields of the body. */
+/** The input of an operator for each operation; `json` replaces the fields of the body. */
 const calls: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   createUser: { username: "Grace", password: "correct horse", location: "48.2, 16.37", dateOfBirth: "1906-12-09" },
   loginUser: { username: "Grace", password: "correct horse" },

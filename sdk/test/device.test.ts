@@ -28,7 +28,7 @@ describe("the device of a client", () => {
     assert.deepEqual(client.events, ["ready", "deviceRegistered"]);
   });
 
-  it("stays the same after a restart, which costs no further request", async () => {
+  it("stays the same after a restart, without another request", async () => {
     const store = memoryStore();
     const first = testClient(app, { store });
     const { id } = await first.send(getDevice());
@@ -38,7 +38,7 @@ describe("the device of a client", () => {
     assert.deepEqual(second.requests, ["GET /devices/current"]);
   });
 
-  it("has the id that the service answers, until it is forgotten", async () => {
+  it("has the id that the service returns, until it is forgotten", async () => {
     const client = testClient(app);
     assert.equal(client.device.id, undefined);
     const { id } = await client.device.get();
@@ -119,7 +119,7 @@ describe("the device of a client", () => {
     assert.deepEqual([platform, model], ["Node", "kiosk"]);
   });
 
-  it("is refused with a wrong key: calls fail at once for a minute, then for two minutes", async () => {
+  it("is refused with a wrong key: calls fail immediately for one minute, then for two minutes", async () => {
     const clock = createSimulatedClock();
     const client = testClient(app, { appkey: "rk_wrong" }, clock);
     const fails = () => assert.rejects(client.send(getDevice()), { name: "AuthAppCredentialsInvalid" });
@@ -165,7 +165,7 @@ describe("the device of a client", () => {
     await client.send(getDevice());
   });
 
-  it("sends its key to no root that an answer names", async () => {
+  it("never sends its key to a root address from a response", async () => {
     const store = memoryStore();
     const client = testClient(app, { store });
     await client.send(getDevice());

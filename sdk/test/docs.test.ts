@@ -57,7 +57,7 @@ describe("the pages about the client", () => {
   });
 
   for (const page of pages) {
-    it(`${page} runs, and prints what it says`, async () => {
+    it(`${page} runs, and prints the documented output`, async () => {
       const program = path.join(folder, `${path.basename(page)}.ts`);
       writeFileSync(program, await programOf(page));
       const env = { PATH: process.env["PATH"], TMPDIR: folder };

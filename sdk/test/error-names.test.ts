@@ -75,7 +75,7 @@ function pathParametersOf(id: string): number {
   return route?.match(/\{/g)?.length ?? 0;
 }
 
-/** Makes a call that the service answers with a condition. Returns the error of the call. */
+/** Makes a call that fails with a condition, and returns its error. */
 async function rehearse(condition: string, call: AnyCall): Promise<unknown> {
   const token = call.operation.caller === "user" ? user.token : user.deviceToken;
   const client = connect({ url: test.url, token, retry: false, logger: silent, fetch: checkedFetch() });

@@ -16,7 +16,7 @@ export interface RecordedSubscription extends Subscription {
   readonly errors: unknown[];
 }
 
-/** Subscribes, and waits until the subscription is ready or has ended. */
+/** Subscribes, and waits until the subscription is ready or closed. */
 export async function follow(client: TestClient, options: SubscribeOptions = {}): Promise<RecordedSubscription> {
   const [events, cursors, told, errors]: [LiveEvent[], string[], string[], unknown[]] = [[], [], [], []];
   const listener: EventListener = {
@@ -42,7 +42,7 @@ export function commentsOf({ events }: RecordedSubscription): string[] {
 export interface StreamNetwork {
   fetch: typeof fetch;
   isOff: boolean;
-  /** Ends all streams as a broken connection does. */
+  /** Closes all streams like a broken connection. */
   cut(): void;
   /** The number of further streams that pass their first bytes only, and stay open. */
   silent: number;

@@ -53,11 +53,11 @@ describe("the connection of subscriptions", { concurrency: true }, () => {
   interface Follower {
     readonly client: TestClient;
     readonly application: NewApplication;
-    /** Writes beside the client, whose network may be cut. */
+    /** Writes without the client, whose network may be down. */
     checkIn(comment: string): Promise<void>;
   }
 
-  /** A user of an application of its own. */
+  /** Creates a user in a separate application. */
   async function createFollower(
     options: Partial<RollcallOptions> = {},
     clock = systemClock,
@@ -83,7 +83,7 @@ describe("the connection of subscriptions", { concurrency: true }, () => {
     requests.filter((request) => request === `GET ${path}`).length;
 
   // spec/streams#heartbeats
-  it("is made of calls that wait where a proxy holds streams back (events.md E10)", async () => {
+  it("falls back to long polling where a proxy buffers streams (events.md E10)", async () => {
     const proxy = await startBufferingProxy(app);
     const { client } = await createFollower({
       fetch: (input, init) => fetch(`${input}`.replace(app.url, proxy.url), init),
@@ -99,7 +99,7 @@ describe("the connection of subscriptions", { concurrency: true }, () => {
     proxy.close();
   });
 
-  it("is made of calls that wait where streams begin, and bring nothing more", async () => {
+  it("falls back to long polling where streams open but deliver no events", async () => {
     const network = streamNetwork();
     network.silent = Number.POSITIVE_INFINITY;
     const { client, checkIn } = await createFollower({ fetch: network.fetch, timeouts: { stallMs } });
@@ -111,7 +111,7 @@ describe("the connection of subscriptions", { concurrency: true }, () => {
     await client.close();
   });
 
-  it("is opened again when its stream has fallen silent, and nothing is lost", async () => {
+  it("reconnects after a silent stream, without losing an event", async () => {
     const network = streamNetwork();
     network.silent = 1;
     const { client, checkIn } = await createFollower({ fetch: network.fetch, timeouts: { stallMs } });
@@ -124,7 +124,7 @@ describe("the connection of subscriptions", { concurrency: true }, () => {
     await client.close();
   });
 
-  it("is a stream again after an outage in which calls failed, too", async () => {
+  it("returns to a stream after an outage in which calls also failed", async () => {
     const network = streamNetwork();
     const { client, checkIn } = await createFollower({ fetch: network.fetch });
     const mine = await follow(client, { types: ["checkin.*"] });
@@ -134,7 +134,7 @@ describe("the connection of subscriptions", { concurrency: true }, () => {
     await until(() => countOf(client, "/events") > 0);
     network.isOff = false;
     const streams = countOf(client, "/events/stream");
-    const other = await follow(client, { types: ["location.*"] }); // connects at once
+    const other = await follow(client, { types: ["location.*"] }); // connects immediately
     await until(() => commentsOf(mine).length === 1);
     assert.ok(countOf(client, "/events/stream") > streams);
     assert.deepEqual([mine.told, other.told], [["ready"], ["ready"]]);
@@ -142,7 +142,7 @@ describe("the connection of subscriptions", { concurrency: true }, () => {
   });
 
   // spec/streams#revoked-tokens
-  it("outlives the token of its user, which is renewed although the app makes no other call", async () => {
+  it("outlives the token of its user, which the client renews without another call of the app", async () => {
     let passedMs = 0;
     const clock = { ...systemClock, now: () => systemClock.now() + passedMs };
     const settings = { tokenLifetimes: { userMs: 60 * minuteMs } };
@@ -175,13 +175,13 @@ describe("the connection of subscriptions", { concurrency: true }, () => {
       for (let rounds = 0; rounds < 2; rounds += 1) await small.maintain(appid);
     },
     log: async (appid: string) => {
-      await app.app.eventLog.settle(appid); // an event that got its position meanwhile would continue the log
+      await app.app.eventLog.settle(appid); // an event that gets its position now would continue the log
       await app.app.database.write(({ queries }) =>
         queries.deleteFrom("events").where("application_id", "=", appid).where("position", ">", 0).execute(),
       );
     },
   })) {
-    it(`is reset when the log no longer has what it missed: ${reason}`, async () => {
+    it(`is reset when the log no longer contains the missed events: ${reason}`, async () => {
       const network = streamNetwork();
       const { client, application, checkIn } = await createFollower({ fetch: network.fetch });
       const mine = await follow(client, { types: ["checkin.*"] });

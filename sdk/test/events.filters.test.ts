@@ -15,7 +15,7 @@ describe("filters of subscriptions that share a stream", () => {
   after(() => app.close());
 
   // spec/events#filters
-  it("select the events that GET /events returns for each of them", async (t) => {
+  it("select the same events as GET /events does for each filter", async (t) => {
     const [client, writer] = [testClient(app), testClient(app)];
     t.after(() => Promise.all([client.close(), writer.close()]));
     const { userId } = await client.signUp({ userName: "follower", password: "correct horse" });
@@ -120,7 +120,7 @@ describe("filters of subscriptions that share a stream", () => {
     for (const { filter, subscription, due } of all) {
       const told = subscription.events.map(({ id, type, objectID }) => `${type} ${objectID} ${id}`);
       const missing = due.filter((event) => !told.includes(event));
-      // A deletion does not say what the object was like.
+      // A deletion does not contain the object.
       const superfluous = told.filter((event) => !due.includes(event) && !/^\w+\.deleted /.test(event));
       assert.deepEqual([missing, superfluous], [[], []], JSON.stringify(filter));
     }

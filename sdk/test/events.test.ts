@@ -37,7 +37,7 @@ describe("subscriptions", () => {
       const client = await signedUp(options);
       const mine = await follow(client, { types: ["checkin.*"], userID: "me" });
       const { id } = await client.checkins.create({ location, comment: "Stephansplatz" });
-      await until(() => mine.events.length > 0); // of an object that is gone, its deletion alone is sent
+      await until(() => mine.events.length > 0); // for a deleted object, the service sends only its deletion
       await client.checkins.change(id, { comment: "Graben" });
       await client.checkins.delete(id);
       await until(() => mine.events.at(-1)?.type === "checkin.deleted");
@@ -50,7 +50,7 @@ describe("subscriptions", () => {
     });
   }
 
-  it("name the argument that is missing or of another kind", async () => {
+  it("name a missing or invalid argument", async () => {
     const client = testClient(app);
     const listener = { event: () => {} };
     for (const [values, argument] of [
@@ -110,7 +110,7 @@ describe("subscriptions", () => {
     await client.close();
   });
 
-  it("lose no event when the connection is cut", async () => {
+  it("lose no event when the connection breaks", async () => {
     const network = streamNetwork();
     const client = await signedUp({ fetch: network.fetch });
     const writer = testClient(app);
@@ -134,7 +134,7 @@ describe("subscriptions", () => {
     await client.close();
   });
 
-  it("are reset by calls that wait when the log has begun again, and continue from there", async () => {
+  it("are reset by long polls when the log was restarted, and continue from there", async () => {
     const client = await signedUp({ fetch: withoutStreams });
     const mine = await follow(client, { types: ["checkin.*"] });
     const { database } = app.app;
@@ -150,7 +150,7 @@ describe("subscriptions", () => {
     await client.close();
   });
 
-  it("end with the session of their user and with the client", async () => {
+  it("stop when their user signs out and when the client is closed", async () => {
     const client = await signedUp();
     const mine = await follow(client);
     await client.session?.signOut();
@@ -161,7 +161,7 @@ describe("subscriptions", () => {
     await until(() => ofDevice.errors.length === 1);
   });
 
-  it("end alone when the service refuses their filter, however often", async () => {
+  it("stop without affecting others when the service repeatedly refuses their filter", async () => {
     const client = await signedUp();
     const good = await follow(client, { types: ["checkin.created"] });
     for (let times = 0; times < 2; times += 1) {
@@ -174,7 +174,7 @@ describe("subscriptions", () => {
     await client.close();
   });
 
-  it("end with the error of the service when a filter is invalid", async () => {
+  it("fail with the error of the service when a filter is invalid", async () => {
     const client = await signedUp();
     const wrong = await follow(client, { types: ["nothing.*" as never] });
     assert.match(String(wrong.errors[0]), /ParameterIncorrectFormat/);

@@ -33,7 +33,7 @@ after(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What an app does with the client before its call. */
+/** Setup code of an app before its call. */
 interface App {
   /** Statements before the client is imported. */
   readonly first?: string;
@@ -82,7 +82,7 @@ const defaultDispatcher = `
   const dispatcher = globalThis[key];`;
 
 describe("the client in Node.js", () => {
-  it("sends texts over node:http, and lets the process end when its calls are done", async () => {
+  it("sends JSON over node:http, and lets the process exit when its calls are done", async () => {
     assert.equal(await wayOf({}), "node:http");
     assert.equal(await wayOf({ first: defaultDispatcher }), "node:http");
   });
@@ -93,7 +93,7 @@ describe("the client in Node.js", () => {
     await assert.rejects(wayOf({ isSecure: true }), /ConnectionError[\s\S]*DEPTH_ZERO_SELF_SIGNED_CERT/);
   });
 
-  it("sends by the fetch of the app", async () => {
+  it("uses the app's replacement of fetch", async () => {
     assert.equal(await wayOf({ options: "fetch: double" }), "double fetch");
     assert.equal(await wayOf({ options: "fetch" }), "fetch");
     assert.equal(await wayOf({ first: "globalThis.fetch = double;" }), "double fetch");
@@ -101,7 +101,7 @@ describe("the client in Node.js", () => {
     assert.equal(await wayOf({ first: "globalThis.fetch = fetch.bind(globalThis);" }), "fetch");
   });
 
-  it("sends as the app has told fetch to connect", async () => {
+  it("uses the app's dispatcher of fetch", async () => {
     const ownClass = "class Own extends dispatcher.constructor {}; globalThis[key] = new Own();";
     const ownOptions = "globalThis[key] = new dispatcher.constructor({ connect: { timeout: 5_000 } });";
     const ownInterceptor =
@@ -123,7 +123,7 @@ describe("the client in Node.js", () => {
     proxy.close();
   });
 
-  it("sends headers of the app by fetch", async () => {
+  it("sends requests with custom headers through fetch", async () => {
     assert.equal(await wayOf({ callOptions: 'headers: { "X-Trace": "1" }' }), "fetch");
   });
 });

@@ -1,6 +1,6 @@
 import { exchangeText } from "../src/parts/node/exchange-text.ts";
 
-/** Sends as the client does in Node.js: files and what has headers of the app by `fetch`, everything else over `node:http`. */
+/** Sends like the client in Node.js: files and requests with custom headers through `fetch`, all others over `node:http`. */
 export const networkOfNode: typeof fetch = async (input, init = {}) => {
   const isText = init.redirect === "manual" && (init.body === undefined || typeof init.body === "string");
   if (!isText) return fetch(input, init);

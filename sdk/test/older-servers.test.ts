@@ -20,7 +20,7 @@ describe("a client of an older server", () => {
   });
   after(() => app.close());
 
-  it("reports once that the server does not renew tokens, and keeps the session until its token expires", async () => {
+  it("reports once that the server does not renew tokens, and uses the session until its token expires", async () => {
     const clock = createSimulatedClock();
     const warnings: (string | undefined)[] = [];
     const client = testClient(

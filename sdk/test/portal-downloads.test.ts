@@ -10,7 +10,7 @@ import { UnexpectedAnswer } from "../src/wire/errors.ts";
 
 const page = "<html>Sign in to this network</html>";
 
-/** A captive portal, which answers every request with its page, at once or after a redirect. */
+/** A captive portal, which answers every request with its page, directly or after a redirect. */
 async function startPortal(): Promise<Server> {
   const portal = createServer(({ url }, response) => {
     if (url?.startsWith("/redirect")) response.writeHead(302, { location: "/sign-in" }).end();
@@ -42,7 +42,7 @@ describe("a download behind a captive portal", () => {
   }
 
   for (const way of ["/redirect", "/at-once"]) {
-    it(`rejects instead of returning the portal's page, which arrives by ${way}`, async () => {
+    it(`rejects instead of returning the portal's page, delivered by ${way}`, async () => {
       const client = await createClient();
       path = "";
       const { id } = await client.blobs.create(new Blob(["<html>of the user</html>"], { type: "text/html" }));

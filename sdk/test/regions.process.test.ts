@@ -46,7 +46,7 @@ function createTraveller(url: string, options: Partial<RollcallOptions> = {}): T
     routes.push(`${init?.method ?? "GET"} ${region} ${pathname}`);
     if (origin === alias && !traveller.isAliasUp) throw new TypeError("fetch failed");
     const headers = new Headers(init?.headers);
-    headers.set("connection", "close"); // a connection that a region closes meanwhile must not fail a call without retries
+    headers.set("connection", "close"); // a call without retries must not fail because a region closes an idle connection
     return fetch(`${input}`.replace(alias, main.root), { ...init, headers });
   };
   const client = testClient({ url, application }, { ...options, retry: false, fetch: network });
@@ -73,7 +73,7 @@ describe("a client of an application that moves to another region", () => {
     }
   });
 
-  it("ends sessions as moved, registers again at its configured address, and signs in to the same data", async () => {
+  it("signs users out as moved, registers again at its configured address, and signs in to the same data", async () => {
     const before = client.session?.userId;
     await eu.printed("apps", "move", application.appid, "--region", "main");
     for (const each of [client, withRoot, withoutRoot]) {
@@ -101,7 +101,7 @@ describe("a client of an application that moves to another region", () => {
     assert.ok(client.events.indexOf("sessionEnded") < client.events.indexOf("signedIn"));
   });
 
-  it("sends its key to a region that an answer names only if the app allows it, even while its own address is down", async () => {
+  it("sends its key to a region from a response only if the app allows it, even while its configured address is down", async () => {
     withRoot.isAliasUp = false;
     withoutRoot.isAliasUp = false;
     await withRoot.send(getDevice());

@@ -48,7 +48,7 @@ describe("the renewal of a token", () => {
     return { client, session, network, pass, attempts };
   }
 
-  it("is attempted again after a quarter of the remaining life, so that a network failure ends no short session", async () => {
+  it("is retried after a quarter of the remaining lifetime, so that a network failure does not let a short session expire", async () => {
     const { client, session, network, pass, attempts } = await signedUp();
     const { token } = session.handoff();
     network.fails = true;
@@ -66,7 +66,7 @@ describe("the renewal of a token", () => {
     await client.close();
   });
 
-  it("is attempted at most once a second for a token whose end has come by the clock of the client", async () => {
+  it("is attempted at most once a second for a token that has expired by the client's clock", async () => {
     const { client, network, pass, attempts } = await signedUp();
     network.fails = true;
     await pass(19_000);
@@ -78,7 +78,7 @@ describe("the renewal of a token", () => {
     await client.close();
   });
 
-  it('that never succeeds ends the session with the reason "expired", also within the second after its end', async () => {
+  it('that never succeeds signs the user out with the reason "expired", even within a second after the expiry', async () => {
     const { client, session, network, pass } = await signedUp();
     network.fails = true;
     await pass(lifeMs + 1);
@@ -87,7 +87,7 @@ describe("the renewal of a token", () => {
     await client.close();
   });
 
-  it("a clock that is ahead by more than a token lives renews it now and then, and not with every call", async () => {
+  it("is not attempted with every call when the clock is ahead by more than the lifetime of a token", async () => {
     const clock = createSimulatedClock();
     // As in a browser, which cannot read the time of the service.
     const withoutDate: typeof fetch = async (input, init) => {

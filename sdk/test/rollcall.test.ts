@@ -71,12 +71,12 @@ describe("the methods of a client with sessions", () => {
     }
   });
 
-  it("refuse what is no call, such as the function that describes one", () => {
+  it("refuse a value that is not a call, such as a function that returns one", () => {
     const rule = { name: "ConfigurationError", message: /^call must be the result of a function/ };
     for (const wrong of [undefined, createCheckin, {}] as never[]) assert.throws(() => rollcall.send(wrong), rule);
   });
 
-  it("refuse options of a wrong type, and take null for none", async () => {
+  it("refuse options of a wrong type, and treat null as absent", async () => {
     const wrong: [object, RegExp][] = [
       [{ signal: 5 }, /^signal must be an AbortSignal/],
       [{ timeoutMs: "5" }, /^timeoutMs must be a number of milliseconds above 0/],

@@ -37,7 +37,7 @@ before(async () => {
 });
 after(() => app.close());
 
-/** All texts that an app, its logs and its observers see of a client, and the secrets that it must not contain. */
+/** All strings that an app, its logs and its observers see of a client, and the secrets that must not occur in them. */
 class Observer {
   readonly #seen: string[] = [];
   readonly #secrets = new Set([signingSecret, password, newPassword, wrongPassword, application.appkey]);
@@ -107,7 +107,7 @@ async function readAll(store: Store): Promise<unknown[]> {
 }
 
 describe("a client writes no token, key, password or signing secret to its output, to addresses or to its store", () => {
-  it("throughout a session, with every refusal and every lost answer", async (context) => {
+  it("from sign-in to sign-out, with every refusal and every lost response", async (context) => {
     const observer = new Observer();
     for (const method of ["debug", "info", "log", "warn", "error"] as const) {
       context.mock.method(console, method, (...line: unknown[]) => observer.see(...line));

@@ -38,7 +38,7 @@ describe("the sessions of a client", () => {
     return client;
   }
 
-  it("a sign-up makes its user the current one, with the profile that the service returns", async () => {
+  it("a sign-up makes its user the current user, with the profile that the service returns", async () => {
     const client = testClient(app);
     assert.equal(client.session, undefined);
     await client.ready();
@@ -54,7 +54,7 @@ describe("the sessions of a client", () => {
     assert.deepEqual(client.events, ["ready", "deviceRegistered", "signedIn", "sessionChanged"]);
   });
 
-  it("a printed session shows its values, before and after its end", async () => {
+  it("a printed session shows its values, before and after sign-out", async () => {
     const session = (await signedUp()).session ?? assert.fail();
     const { token } = session.handoff();
     const { userId, userName, expires } = session;
@@ -91,7 +91,7 @@ describe("the sessions of a client", () => {
     assert.deepEqual(second.requests, ["GET /users/me"]);
   });
 
-  it("several users are signed in at once, and the app chooses the current one", async () => {
+  it("several users can be signed in, and the app chooses the current user", async () => {
     const client = await signedUp();
     const [first] = client.sessions;
     await client.signUp({ userName: newName(), password });
@@ -103,7 +103,7 @@ describe("the sessions of a client", () => {
     await assert.rejects(client.use("usr_unknown"), NotSignedIn);
   });
 
-  it("signing in again replaces the token and revokes the former one", async () => {
+  it("signing in again replaces the token and revokes the previous token", async () => {
     const client = testClient(app);
     const userName = newName();
     const former = (await client.signUp({ userName, password })).handoff().token;
@@ -127,7 +127,7 @@ describe("the sessions of a client", () => {
     assert.deepEqual(client.events.slice(-2), ["signedOut", "sessionChanged"]);
   });
 
-  it("a sign-out everywhere ends all tokens of the user, its own token last", async () => {
+  it("a sign-out everywhere revokes all tokens of the user, the current token last", async () => {
     const client = await signedUp();
     const userName = client.session?.userName ?? "";
     const other = testClient(app);
@@ -140,7 +140,7 @@ describe("the sessions of a client", () => {
     assert.deepEqual(client.sessions, []);
   });
 
-  it("a sign-out everywhere that the service cannot complete leaves the user signed in", async () => {
+  it("the user stays signed in when the service cannot complete a sign-out everywhere", async () => {
     const network = breakableNetwork();
     const client = await signedUp({ fetch: (...request) => network.fetch(...request), retry: false });
     network.state = "off";
@@ -149,7 +149,7 @@ describe("the sessions of a client", () => {
     await client.send(getOwnUser());
   });
 
-  it("a session ends when the service has revoked the token, and can be signed in again", async () => {
+  it("a session becomes invalid when the service revokes its token, and the user can sign in again", async () => {
     const client = await signedUp();
     const { session } = client;
     assert.ok(session);
@@ -169,7 +169,7 @@ describe("the sessions of a client", () => {
     assert.deepEqual(client.sessions, []);
   });
 
-  it("the end of a session is an error of each call, which reports whether the call may have been done", async () => {
+  it("each call with a revoked session fails with an error that reports whether the call may have been applied", async () => {
     let isCut = false;
     const network: typeof fetch = async (input, init) => {
       const answer = await fetch(input, init);
@@ -216,7 +216,7 @@ describe("the sessions of a client", () => {
     assert.equal(client.session?.state, "active");
   });
 
-  it("a session ends when the app has no valid credentials or those of another user, whose token is revoked", async () => {
+  it("a session becomes invalid when the app has no valid credentials, or those of another user, whose token is revoked", async () => {
     const other = await signedUp();
     const otherName = other.session?.userName ?? "";
     const answers = [
@@ -239,7 +239,7 @@ describe("the sessions of a client", () => {
     return body.result.pageResults.length;
   }
 
-  it("a session continues when the sign-in for new credentials gets no answer", async () => {
+  it("a session stays valid when the sign-in with new credentials gets no response", async () => {
     const network = breakableNetwork();
     const userName = newName();
     const client = testClient(app, {
@@ -269,14 +269,14 @@ describe("the sessions of a client", () => {
     await until(() => session.state === "active");
   });
 
-  it("a session ends when its user is deleted", async () => {
+  it("a session becomes invalid when its user is deleted", async () => {
     const client = await signedUp();
     await client.send(deleteUser("me"));
     await until(() => client.session === null && client.sessions.length === 0);
     await client.send(getDevice());
   });
 
-  it("no proxy, captive portal, lost network or wrong clock ends a session", async () => {
+  it("no proxy, captive portal, lost network or wrong clock signs a user out", async () => {
     const network = breakableNetwork();
     const clock = createSimulatedClock();
     const client = testClient(app, { fetch: (...request) => network.fetch(...request), retry: false }, clock);

@@ -34,7 +34,7 @@ describe("a sign-out without a network", () => {
     return { network, store, clock, client, token };
   }
 
-  it("takes effect at once, and the token is revoked after a restart, even if it has expired by the clock of the device", async () => {
+  it("takes effect immediately, and the token is revoked after a restart, even if it has expired by the device's clock", async () => {
     const network = breakableNetwork();
     const store = memoryStore();
     const first = testClient(app, { store, fetch: (...request) => network.fetch(...request) });
@@ -97,7 +97,7 @@ describe("a sign-out without a network", () => {
     await other.close();
   });
 
-  it("is attempted more and more rarely while other calls succeed", async () => {
+  it("backs off while other calls succeed", async () => {
     const refusing: typeof fetch = async (input, init) => {
       if (`${input}`.endsWith("/logout")) throw new TypeError("fetch failed");
       return fetch(input, init);

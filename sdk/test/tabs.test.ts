@@ -70,7 +70,7 @@ describe("tabs that share a store", () => {
     await tab.close();
   });
 
-  it("renew simultaneously and have one session, which is one row at the service", async () => {
+  it("renew simultaneously and share one session, which is one row in the service", async () => {
     const clock = createSimulatedClock();
     const tabs = openTabs(20, memoryStore(), clock);
     const [first] = tabs;
@@ -109,7 +109,7 @@ describe("tabs that share a store", () => {
     await Promise.all([one.close(), two.close()]);
   });
 
-  it("use the token with which another tab has signed in again, and do not end the new session", async () => {
+  it("use the new token after a sign-in in another tab, and do not sign that session out", async () => {
     const store = memoryStore();
     const [one, two] = openTabs(2, store);
     assert.ok(one && two);

@@ -19,7 +19,7 @@ describe("the visitors of a server", () => {
   const connectTo = ({ token, root }: { readonly token: string; readonly root: string }) =>
     connect({ url: app.url, token, root });
 
-  it("sign in without ending a session of the same user elsewhere, and the client stores nothing about them", async () => {
+  it("sign in without signing the same user out elsewhere, and the client stores nothing about them", async () => {
     const store = memoryStore();
     const client = testClient(app, { store });
     await client.start();
@@ -47,7 +47,7 @@ describe("the visitors of a server", () => {
     await client.close();
   });
 
-  it("leave the sessions of the client itself as they are", async () => {
+  it("do not change the sessions of the client", async () => {
     const client = testClient(app);
     const own = await client.signUp({ userName: "site", password });
     const visitor = await visitors(client).signIn({ userName: "site", password });
@@ -58,7 +58,7 @@ describe("the visitors of a server", () => {
   });
 
   // spec/limits#sign-ins-through-a-server
-  it("are delayed by wrong passwords from their own address alone, if the server passes it", async (t) => {
+  it("are delayed only by wrong passwords from their own address, if the server passes it", async (t) => {
     const behind = await startTestApp({ TRUST_PROXY: "loopback" });
     t.after(() => behind.close());
     const client = testClient(behind);

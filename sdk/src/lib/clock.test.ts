@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { systemClock } from "./clock.ts";
 
 describe("the clock of the client", () => {
-  it("does not end a wait early that is too long for a timer", (context) => {
+  it("completes a wait that is too long for one timer, and not early", (context) => {
     const delays: unknown[] = [];
     context.mock.method(globalThis, "setTimeout", (_run: () => void, ms: number) => {
       delays.push(ms);

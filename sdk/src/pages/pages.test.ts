@@ -29,7 +29,7 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   return collected;
 }
 
-describe("a listing", () => {
+describe("a list", () => {
   it("sends one request, and only once it is awaited", async () => {
     const { fetchPage, requests } = listing(7);
     const pages = createPages(fetchPage);
@@ -61,7 +61,7 @@ describe("a listing", () => {
     await assert.rejects(failing.all(), /lost/);
   });
 
-  it("returns the items of all pages together, up to the limit", async () => {
+  it("returns the items of all pages as one array, up to the limit", async () => {
     const { fetchPage, requests } = listing(7);
     assert.deepEqual(await createPages(fetchPage).all(), [0, 1, 2, 3, 4, 5, 6]);
     assert.equal(requests.length, 3);
@@ -80,7 +80,7 @@ describe("a listing", () => {
     );
   });
 
-  it("loads at most one page ahead, and aborts that request when the caller leaves the loop", async () => {
+  it("loads at most one page ahead, and aborts that request when the caller exits the loop", async () => {
     const { fetchPage, requests, signals } = listing(100);
     for await (const item of createPages(fetchPage)) {
       if (item === 1) break;
@@ -89,7 +89,7 @@ describe("a listing", () => {
     assert.ok(signals.every((signal) => signal?.aborted));
   });
 
-  it("ends after the maximum number of items", async () => {
+  it("stops after the maximum number of items", async () => {
     const { fetchPage } = listing(100);
     assert.deepEqual(await collect(createPages(fetchPage, { limit: 4 })), [0, 1, 2, 3]);
     assert.deepEqual(await collect(createPages(fetchPage, { limit: 0 })), []);

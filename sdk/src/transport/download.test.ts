@@ -25,7 +25,7 @@ describe("a download", () => {
     return openDownload(response, { call: readCall, options: {}, clock: systemClock, limits, stallMs: 60_000, end });
   }
 
-  it("has its bytes also when they are read after a garbage collection", async () => {
+  it("delivers its bytes even when they are read after a garbage collection", async () => {
     const file = await download();
     for (let round = 0; round < 5; round += 1) {
       collectGarbage();

@@ -47,7 +47,7 @@ function randomFrom(seed: number): () => number {
 }
 
 describe("a call over a hostile network", () => {
-  it("ends in time, with a result or a typed error that says whether the write was applied", async () => {
+  it("settles in time, with a result or a typed error that says whether the write was applied", async () => {
     const call = fc.constantFrom<AnyCall>(readCall, writeCall, plainCall);
     const behaviour = fc.constantFrom(...Object.keys(behaviours));
     const plans = fc.array(fc.tuple(call, fc.array(behaviour, { minLength: 1, maxLength: 5 })), {
@@ -101,7 +101,7 @@ describe("a call over a hostile network", () => {
     );
   });
 
-  it("resumes calls neither early nor all at once after a long refusal", async () => {
+  it("resumes calls neither early nor simultaneously after a long refusal", async () => {
     const clock = createSimulatedClock(randomFrom(1));
     const principals = Array.from({ length: 50 }, (_, index) => principalOf("token", `usr_${index}`));
     const times = new Map<string, number[]>();

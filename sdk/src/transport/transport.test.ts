@@ -69,7 +69,7 @@ describe("the transport", () => {
     assert.deepEqual([status, requestId, replayed, attempts], [200, "req_1", false, 1]);
   });
 
-  it("repeats a keyed write byte for byte, with its key, until it is answered", async () => {
+  it("retries a keyed write byte for byte, with its key, until it gets a response", async () => {
     const { clock, requests, send } = startTransport([
       "cut",
       "silence",
@@ -85,13 +85,13 @@ describe("the transport", () => {
     assert.deepEqual([(await sent.meta).attempts, (await sent.meta).replayed], [3, true]);
   });
 
-  it("keeps an idempotency key that the caller provides", async () => {
+  it("uses an idempotency key that the caller provides", async () => {
     const { clock, requests, send } = startTransport([success(true)]);
     await clock.settle(send(writeCall, { idempotencyKey: "mine" }));
     assert.equal(requests[0]?.headers.get("idempotency-key"), "mine");
   });
 
-  it("never repeats a write without a key after a time-out, and reports that it may have been applied", async () => {
+  it("never retries a write without a key after a time-out, and reports that it may have been applied", async () => {
     const { requests, fail } = startTransport(["cut"]);
     const error = await fail(plainCall);
     assert.ok(error instanceof ConnectionError);
@@ -150,7 +150,7 @@ describe("the transport", () => {
     assert.deepEqual(await outcomes(["cut", refusal(401, "AuthAccessTokenInvalid")]), ["none", "unknown"]);
   });
 
-  it("describes the answer of a proxy without repeating it in the message", async () => {
+  it("describes the response of a proxy without quoting it in the message", async () => {
     const page = new Response("<html>Welcome to the hotel", { headers: { "content-type": "text/html" } });
     const error = await startTransport([page]).fail(readCall, { retry: false });
     assert.ok(error instanceof UnexpectedAnswer);
@@ -158,7 +158,7 @@ describe("the transport", () => {
     assert.doesNotMatch(error.message, /hotel/);
   });
 
-  it("names the host and the code of the failure when no answer came, and nothing that may be secret", async () => {
+  it("names the host and the failure code when there is no response, and nothing that may be secret", async () => {
     const cause = Object.assign(new Error("connect 10.0.0.1 of https://ada:secret@service"), { code: "ECONNREFUSED" });
     const failures: [thrown: unknown, message: string][] = [
       [new TypeError("fetch failed", { cause }), "no answer from service.example (ECONNREFUSED)"], // Node.js
@@ -209,7 +209,7 @@ describe("the transport", () => {
     assert.deepEqual([long.requests.length, error.retryAfterMs, error.isRetryable], [1, 3_600_000, true]);
   });
 
-  it("stops retrying when the retry budget of the client is used up, and regains one repeat in five seconds", async () => {
+  it("stops retrying when the client's retry budget is used up, and regains one retry in five seconds", async () => {
     const { clock, requests, send, fail } = startTransport(["cut"]);
     const calls = Array.from({ length: 10 }, () => send(readCall));
     await clock.settle(Promise.allSettled(calls));
@@ -223,7 +223,7 @@ describe("the transport", () => {
     assert.equal((await fail(readCall)).attempts, 1);
   });
 
-  it("regains a repeat by ten successes, and no more than ten by any number", async () => {
+  it("regains one retry per ten successes, up to ten retries", async () => {
     const replies = [...Array<Reply>(20).fill("cut"), ...Array<Reply>(10).fill(success(true)), "cut" as const];
     const { clock, send, fail } = startTransport(replies);
     await clock.settle(Promise.allSettled(Array.from({ length: 10 }, () => send(readCall))));
@@ -244,7 +244,7 @@ describe("the transport", () => {
     assert.equal((await fail(readCall)).attempts, 4);
   });
 
-  it("ends a call when its time-out expires", async () => {
+  it("rejects a call when its time-out expires", async () => {
     const { clock, fail } = startTransport(["silence"]);
     const startedAt = clock.now();
     const error = await fail(writeCall, { timeoutMs: 5000 });
@@ -252,7 +252,7 @@ describe("the transport", () => {
     assert.deepEqual([error.limit, error.outcome, clock.now() - startedAt], ["total", "unknown", 5000]);
   });
 
-  it("ends a call at once when the app aborts it, whichever step is pending", async () => {
+  it("rejects a call immediately when the app aborts it, whichever step is pending", async () => {
     for (const reply of ["silence", refusal(429, "RateLimitExceeded", { "Retry-After": "60" })] as const) {
       const { clock, send } = startTransport([reply]);
       const abort = new AbortController();
@@ -266,7 +266,7 @@ describe("the transport", () => {
     }
   });
 
-  it("ends no other request when the app aborts a call that is complete", async () => {
+  it("aborts no other request when the app aborts a completed call", async () => {
     const { clock, requests, send } = startTransport([success(true), "silence"]);
     const abort = new AbortController();
     await clock.settle(send(readCall, { signal: abort.signal }));
@@ -277,7 +277,7 @@ describe("the transport", () => {
     await assert.rejects(clock.settle(pending), TimeoutError);
   });
 
-  it("repeats an attempt whose time is up by a request that is not aborted", async () => {
+  it("retries a timed-out attempt with a request that is not aborted", async () => {
     const { clock, requests, send } = startTransport([success(true), "silence", success(true)]);
     await clock.settle(send(readCall));
     await clock.settle(send(readCall));
@@ -292,7 +292,7 @@ describe("the transport", () => {
     assert.deepEqual([error.name, error.outcome, requests.length], ["AbortError", "none", 0]);
   });
 
-  it("ends all calls when the client is closed, and refuses further calls", async () => {
+  it("rejects all calls when the client is closed, and refuses further calls", async () => {
     const { clock, transport, send, fail } = startTransport(["silence"]);
     const sent = send(writeCall);
     await clock.advance(1);
@@ -310,7 +310,7 @@ describe("the transport", () => {
     }
   });
 
-  it("refuses what it cannot send before any request, and repeats no value of a header", async () => {
+  it("refuses invalid input before any request, without quoting the value of a header", async () => {
     const circular: Record<string, unknown> = {};
     circular["self"] = circular;
     const at = (path: string): AnyCall => ({ ...readCall, path });
@@ -343,7 +343,7 @@ describe("the transport", () => {
     assert.equal(requests[0]?.headers.get("idempotency-key"), "");
   });
 
-  it("answers a call also when the logger or a listener for its progress fails", async (context) => {
+  it("completes a call even when the logger or a progress listener fails", async (context) => {
     const reported = context.mock.method(console, "error", () => {});
     const broken = () => {
       throw new Error("listener");
@@ -378,7 +378,7 @@ describe("the transport", () => {
     assert.equal(twice.requests.length, 2);
   });
 
-  it("treats an invalid token as the success of a logout whose answer was lost", async () => {
+  it("treats an invalid token as the success of a logout whose response was lost", async () => {
     const logout = { ...writeCall, operation: { ...writeCall.operation, id: "logoutUser" } };
     const { clock, send, requests } = startTransport(["cut", refusal(401, "AuthAccessTokenInvalid")]);
     assert.equal(await clock.settle(send(logout)), undefined);
@@ -441,7 +441,7 @@ describe("the transport", () => {
     assert.equal(seen.length, 3);
   });
 
-  it("lets an interceptor return a response without a request", async () => {
+  it("lets an interceptor return a response without sending a request", async () => {
     const { clock, interceptors, send, requests } = startTransport([success(1)]);
     interceptors.add({ call: async () => "own" });
     assert.equal(await clock.settle(send(readCall)), "own");

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { encodeParameters, encodeQuery } from "./encode.ts";
 
 describe("the encoding of parameters", () => {
-  it("writes dates, points, ranges and areas as texts", () => {
+  it("writes dates, points, ranges and areas as strings", () => {
     const place = { lat: 48.123456789, lng: -0.00000001 };
     assert.deepEqual(
       encodeParameters({
@@ -28,7 +28,7 @@ describe("the encoding of parameters", () => {
     assert.deepEqual(encodeParameters({ box }), { locationRange: "10,100--2.5,3" });
   });
 
-  it("leaves the values of the app unchanged, and omits absent parameters", () => {
+  it("does not change the values of the app, and omits absent parameters", () => {
     assert.deepEqual(encodeParameters({ near: undefined, box: undefined, location: undefined, created: null }), {});
     const value = { at: new Date(5), place: { lat: 1, lng: 2 }, nothing: null };
     assert.equal(encodeParameters({ value })["value"], value);

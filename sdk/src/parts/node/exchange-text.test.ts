@@ -74,8 +74,8 @@ for (const [name, form] of forms) {
       (error) => error,
     );
 
-  describe(`a text over a hostile network, by ${name}`, () => {
-    it("is read whatever the pieces in which it arrives", async () => {
+  describe(`a request over a hostile network, by ${name}`, () => {
+    it("is read correctly however its response is chunked", async () => {
       const body = Buffer.from(envelope("Grüße, 𝕽"));
       await start(async (socket) => {
         socket.write("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
@@ -88,7 +88,7 @@ for (const [name, form] of forms) {
       assert.equal((await read()).comment, "Grüße, 𝕽");
     });
 
-    it("is read after a byte order mark, and to the end of its connection", async () => {
+    it("is read after a byte order mark, and until the connection closes", async () => {
       await start(
         (socket) => void socket.end(`HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n\uFEFF${envelope("marked")}`),
       );
@@ -146,7 +146,7 @@ for (const [name, form] of forms) {
       });
     });
 
-    it("does not follow a redirect, and has the headers of a refusal", async () => {
+    it("does not follow a redirect, and returns the headers of a refusal", async () => {
       let requests = 0;
       await start((socket) => {
         requests += 1;
@@ -162,7 +162,7 @@ for (const [name, form] of forms) {
       assert.deepEqual([busy.status, busy.retryAfterMs, busy.snippet], [503, 7000, "{}"]);
     });
 
-    it("joins the values of a header that comes twice", async () => {
+    it("joins the values of a repeated header", async () => {
       await start((socket) => void socket.write(answer("", 'RateLimit: "caller";r=0\r\nratelimit: "other";r=0\r\n')));
       const response = await form(url, { redirect: "manual", headers: {}, signal: new AbortController().signal });
       assert.equal(response.headers.get("ratelimit"), '"caller";r=0, "other";r=0');
@@ -184,7 +184,7 @@ for (const [name, form] of forms) {
       "by bytes that are not HTTP": (socket) => void socket.end("SSH-2.0-OpenSSH_9.2\r\n"),
     };
     for (const [where, behaviour] of Object.entries(cuts))
-      it(`is no answer if it is cut ${where}`, async () => {
+      it(`fails if the response is truncated ${where}`, async () => {
         await start(behaviour);
         const error = await failure();
         assert.ok(error instanceof ConnectionError, String(error));
@@ -193,7 +193,7 @@ for (const [name, form] of forms) {
         assert.ok(unknown instanceof RollcallError && unknown.outcome === "unknown" && unknown.isRetryable);
       });
 
-    it("has the cause of a connection that is refused", async () => {
+    it("reports why a connection was refused", async () => {
       const free = createServer().listen(0, "127.0.0.1");
       await once(free, "listening");
       const { port } = free.address() as AddressInfo;
@@ -203,7 +203,7 @@ for (const [name, form] of forms) {
       assert.equal(Object(error.cause.cause).code, "ECONNREFUSED");
     });
 
-    it("ends with its signal or its time, and closes its connection", async () => {
+    it("stops when its signal aborts or its time-out expires, and closes its connection", async () => {
       for (const begun of ["", "HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n{"]) {
         let received = 0;
         await start((socket) => {
@@ -223,7 +223,7 @@ for (const [name, form] of forms) {
       assert.equal((await read()).comment, "good");
     });
 
-    it("uses a connection again, and no longer than the service keeps it", async () => {
+    it("reuses a connection, but not after the service's idle time-out", async () => {
       await start((socket) => void socket.write(answer(envelope("kept"), "Keep-Alive: timeout=3\r\n")));
       const same = client();
       for (let call = 0; call < 10; call += 1) await same.send(getCheckin("chk_1"));
@@ -231,7 +231,7 @@ for (const [name, form] of forms) {
       await until(() => sockets.every((socket) => socket.destroyed || socket.readableEnded));
     });
 
-    it("is answered although idle connections are closed under its requests", async () => {
+    it("succeeds although idle connections close during its requests", async () => {
       await start((socket, _, count) => {
         if (count > 1) socket.resetAndDestroy();
         else socket.write(good);

@@ -15,7 +15,7 @@ describe("fileStore", () => {
 
   for (const [title, rule] of Object.entries(storeRules)) it(title, () => rule(fileStore(newFolder())));
 
-  it("stores of one folder share their records, even when they set an absent key at once", async () => {
+  it("stores of one folder share their records, even when they set an absent key concurrently", async () => {
     const folder = newFolder();
     const stores = Array.from({ length: 8 }, () => fileStore(folder));
     const got = await Promise.all(stores.map((store, index) => store.putIfAbsent?.("key", `${index}`)));
@@ -23,7 +23,7 @@ describe("fileStore", () => {
     for (const store of stores) assert.equal(await store.get("key"), got[0]);
   });
 
-  it("the folder has mode 0700, and each record is one file of mode 0600 with a name of its own", async (t) => {
+  it("the folder has mode 0700, and each record is a separate file of mode 0600", async (t) => {
     if (process.platform === "win32") return t.skip("no modes");
     const folder = newFolder();
     const store = fileStore(folder);

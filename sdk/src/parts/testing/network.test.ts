@@ -47,7 +47,7 @@ describe("breakableNetwork", () => {
     assert.ok(share > 0.2 && share < 0.4, `${share}`);
   });
 
-  it("ends a delayed request when its signal aborts", async () => {
+  it("aborts a delayed request when its signal aborts", async () => {
     const network = countingNetwork();
     network.latency(3_600_000);
     const stop = new AbortController();
