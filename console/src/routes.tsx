@@ -320,7 +320,7 @@ export function createAppRouter(queries: QueryClient) {
   return createRouter({
     routeTree: tree,
     history: createHashHistory(),
-    // Each parameter is a text: the router would write "false" in quotes, and read long numbers of ids as numbers.
+    // Each parameter is a string: the router would quote "false", and parse long numeric ids as numbers.
     parseSearch: parseSearchWith(readText),
     stringifySearch: stringifySearchWith(String),
     context: { queries },
@@ -335,7 +335,7 @@ export function createAppRouter(queries: QueryClient) {
   });
 }
 
-/** Links of earlier versions have texts that look like other values in quotes. */
+/** Links of earlier versions quote strings that look like other values. */
 function readText(text: string): string {
   return /^".*"$/.test(text) ? String(JSON.parse(text)) : text;
 }
@@ -369,7 +369,7 @@ function insideOnly(next: unknown): string | undefined {
 }
 
 /**
- * The search parameters of a route that are texts; other parameters of the address are dropped, and the frame names them.
+ * The string search parameters of a route; other parameters of the address are dropped, and the frame lists them.
  *
  * @param choices the values of parameters that have a few: others are dropped
  */

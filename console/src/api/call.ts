@@ -32,7 +32,7 @@ export interface Operation<Parameters extends object, Result> {
   readonly parameters: readonly string[];
 }
 
-/** @param names the parameters; those of the path are among them */
+/** @param names the parameters, including path parameters */
 export function operation<Parameters extends object, Result>(
   method: Method,
   path: string,
@@ -102,7 +102,7 @@ function fillPath(method: Method, path: string, parameters: object): { url: stri
 
 let lastUseAt = Date.now();
 
-/** When the session was used last from this page, in milliseconds: polling is no use of it. */
+/** When this page last used the session, in milliseconds; polling does not count as use. */
 export function lastUse(): number {
   return lastUseAt;
 }

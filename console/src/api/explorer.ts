@@ -16,7 +16,7 @@ interface Held {
   readonly until: number;
 }
 
-/** In memory only, and shared by the visits of this tab, because each new one would end an older one. */
+/** In memory only. Shared by all visits in this tab, because a new caller would revoke an older one. */
 const held = new Map<string, Held>();
 const usedMs = 55 * 60_000; // its token lives for an hour
 
@@ -45,7 +45,7 @@ export interface AppCall {
 }
 
 export interface AppAnswer {
-  /** 0 if the connection ended without an answer. */
+  /** 0 if the connection closed without a response. */
   readonly status: number;
   readonly ms: number;
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -74,7 +74,7 @@ export async function sendAppCall({ method, path, headers, body }: AppCall): Pro
   }
 }
 
-/** The text of an answer, or a description of a file. */
+/** The body of a response, or a description of a file. */
 async function readText(response: Response): Promise<string> {
   const type = response.headers.get("content-type") ?? "";
   if (type.startsWith("text/event-stream")) return readStart(response);
@@ -85,7 +85,7 @@ async function readText(response: Response): Promise<string> {
 
 const streamMs = 2000;
 
-/** A stream of events does not end by itself: what it sends at first is its answer. */
+/** An event stream stays open, so only its first bytes are shown. */
 async function readStart({ body }: Response): Promise<string> {
   if (body === null) return "";
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();

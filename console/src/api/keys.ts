@@ -49,7 +49,7 @@ export const getKeyImpact = operation<OfKey, Impact>("GET", `${keys}/{keyId}/imp
 
 export const getApplicationImpact = operation<OfApplication, Impact>("GET", "/applications/{appid}/impact", ["appid"]);
 
-/** Ends every key and token of an application. */
+/** Revokes every key and token of an application. */
 export const replaceKeys = operation<OfApplication, CreatedKey>("POST", "/applications/{appid}/compromised", ["appid"]);
 
 const signingSecret = "/applications/{appid}/signing-secret";

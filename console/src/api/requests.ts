@@ -51,7 +51,7 @@ export function useTail(appid: string, filters: RequestFilters, isLive: boolean,
         { appid, ...filters, cursor: before?.cursor },
         { signal, isPolling: before !== undefined },
       );
-      return prepend(answer, before === undefined ? undefined : read()); // which may have got earlier calls meanwhile
+      return prepend(answer, before === undefined ? undefined : read()); // which may have received earlier calls
     },
     refetchInterval: isLive ? intervalMs : false,
     refetchOnWindowFocus: isLive,

@@ -23,7 +23,7 @@ export const signIn = operation<
 
 const findSession = operation<object, Static<typeof FoundSession>>("GET", "/sessions/cookie", []);
 
-/** @throws CallError AuthFailed if there is no session, which is no failed call: browsers log those as errors */
+/** @throws CallError AuthFailed without a session; the response is not an HTTP error, because browsers log those */
 export async function getSession(options: CallOptions = {}): Promise<Session> {
   const { session } = await findSession({}, options);
   if (session === undefined) throw new CallError(401, { error: "AuthFailed", message: "You are not signed in." });
@@ -32,7 +32,7 @@ export async function getSession(options: CallOptions = {}): Promise<Session> {
 
 export const signOut = operation<object, true>("DELETE", "/sessions/current", []);
 
-/** Actions on a whole application and on operators require a password that was entered recently. */
+/** Actions on an application or on operators require a recently entered password. */
 export const provePassword = operation<{ password: string }, true>("POST", "/sessions/current/password", ["password"]);
 
 export const listSessions = operation<PageParameters & { operatorId?: string }, Static<typeof SessionPage>>(
@@ -43,5 +43,5 @@ export const listSessions = operation<PageParameters & { operatorId?: string }, 
 
 export const endSession = operation<{ sessionId: string }, true>("DELETE", "/sessions/{sessionId}", ["sessionId"]);
 
-/** Ends all sessions of an operator; without one, all of the caller's sessions but the current one. */
+/** Revokes all sessions of an operator; without an operator, all sessions of the caller except the current one. */
 export const endSessions = operation<{ operatorId?: string }, true>("DELETE", "/sessions", ["operatorId"]);

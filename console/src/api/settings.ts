@@ -10,7 +10,7 @@ import { CallError } from "../lib/call-error.ts";
 import { operation, type Versioned, versionedOperation } from "./call.ts";
 
 export type Settings = Static<typeof SettingsBody>;
-/** Some members, each as a whole; null unsets a member. */
+/** The members to replace; null unsets a member. */
 export type ChangedSettings = { readonly [Member in keyof Settings]?: Settings[Member] | null };
 
 interface OfApplication {

@@ -6,7 +6,7 @@ import { readOverview } from "./statistics.ts";
 
 const everyMs = 10_000;
 
-/** What the calls of an app leave behind. */
+/** The data that the calls of an app create. */
 export type Kind = "devices" | "users" | "checkins" | "files" | "events";
 
 /** The kinds of which an application has at least one; polled as long as one is missing that a first app creates. */

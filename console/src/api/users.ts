@@ -72,7 +72,7 @@ export const createUser = operation<InApplication & NewUser, UserWithCounts>("PO
   "lastName",
 ]);
 
-/** The changed fields; an empty text clears a field. */
+/** The changed fields; an empty string clears a field. */
 export type UserChange = Static<typeof ChangeOperatedUser>;
 
 export const changeUser = operation<OfUser & UserChange, UserWithCounts>(
@@ -81,7 +81,7 @@ export const changeUser = operation<OfUser & UserChange, UserWithCounts>(
   ["appid", "userId", "username", "email", "firstName", "lastName", "celebMode", "locationFuzzing"],
 );
 
-/** Mails a code for a new password, in the application's own text if none is given. */
+/** Sends a password reset code by email, with the application's default text unless another is given. */
 export const sendPasswordReset = operation<OfUser & { subject?: string; body?: string }, true>(
   "POST",
   "/applications/{appid}/users/{userId}/password-reset",

@@ -81,7 +81,7 @@ export const resumeWebhook = operation<OfWebhook & { from?: "stopped" | "now" },
   "from",
 ]);
 
-/** Sends one test event at once. */
+/** Sends one test event immediately. */
 export const testWebhook = operation<OfWebhook, WebhookTest>("POST", `${webhook}/test`, ["appid", "webhookId"]);
 
 export type DeliveryFilters = Omit<Static<typeof ListDeliveries>, keyof PageParameters | "created" | "state"> & {

@@ -57,7 +57,7 @@ function FactsHere({ application, region }: FactsHereProps) {
   );
 }
 
-/** The columns that a phone leaves out. */
+/** The columns that are hidden on a phone. */
 function factsOf(activity: Activity): readonly (readonly [name: string, value: ReactNode])[] {
   return [
     ["Calls a minute", formatRate(activity.callsPerMinute)],

@@ -12,11 +12,11 @@ export type ApplicationRow =
   | { readonly id: string; readonly here: Application; readonly elsewhere?: never }
   | { readonly id: string; readonly elsewhere: RemoteApplication; readonly here?: never };
 
-/** The state of applications that the server lists only by it. */
+/** A state that the server lists only when it is requested. */
 export const importingState = "importing";
-/** The state by which the list shows the applications in other regions alone. */
+/** The filter that shows only applications in other regions. */
 export const elsewhereState = "elsewhere";
-/** The order by calls, which has only applications that were called lately. */
+/** The order by calls, which lists only recently called applications. */
 export const busiestFirst = "busiest";
 
 /**
@@ -48,7 +48,7 @@ export function useApplicationRows({ sortOrder, state, namePrefix }: Application
   );
   const parts = [...(isHere ? [here] : []), ...(isImporting ? [importing] : []), ...(isElsewhere ? [elsewhere] : [])];
   const arriving = isImporting ? importing.rows.map(rowHere) : [];
-  const known = new Set(arriving.map(({ id }) => id)); // one that has arrived is among the others, too
+  const known = new Set(arriving.map(({ id }) => id)); // a completed import is also among the others
   const own = isHere ? here.rows.map(rowHere).filter(({ id }) => !known.has(id)) : [];
   const remote = isElsewhere ? elsewhere.rows.map(rowElsewhere).filter(({ id }) => !known.has(id)) : [];
   const [ofHere, ofImports, ofOthers] = [
@@ -91,7 +91,7 @@ interface Part {
   readonly isWhole: boolean;
 }
 
-/** Merges rows by their ids, which begin with the time of creation, up to the end of the part that goes less far. */
+/** Merges two pages by their ids, which begin with the creation time, up to the end of the shorter page. */
 function mergeParts(one: Part, other: Part, isDescending: boolean): Part {
   return { rows: mergeRows(one, other, isDescending), isWhole: one.isWhole && other.isWhole };
 }

@@ -159,7 +159,7 @@ export function ApplicationsScreen() {
   }
 
   function actionsHere(application: Application): MenuAction[] {
-    if (application.isBeingImported) return []; // nothing can be done with it before it is whole
+    if (application.isBeingImported) return []; // an incomplete import has no actions
     const home = homeOf(application.id);
     return [
       ...(home === undefined ? [] : [{ label: "Open", icon: ArrowRight, run: () => void navigate({ to: home }) }]),

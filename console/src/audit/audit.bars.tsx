@@ -7,7 +7,7 @@ import styles from "./audit.module.css";
 
 const daysShown = 30;
 const daysMax = 731;
-/** Hours are kept for eight days; of a longer range, they would be too narrow. */
+/** Hourly counts are stored for eight days; in a longer range, their bars would be too narrow. */
 const hourDaysMax = 3;
 const hoursKeptMs = 8 * intervals.day;
 

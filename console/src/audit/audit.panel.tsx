@@ -58,7 +58,7 @@ function Subject({ id, href }: { readonly id: string; readonly href: string | un
   );
 }
 
-/** The call among those of its application that the server remembers. */
+/** The logged call of the entry, if the server still stores it. */
 function addressOfCall(requestId: string, appid: string | undefined): string | undefined {
   return appid === undefined ? undefined : `/apps/${appid}/requests?requestId=${encodeURIComponent(requestId)}`;
 }
@@ -94,7 +94,7 @@ function shown(value: unknown) {
   return value === undefined ? <i>not set</i> : showInvisible(String(value));
 }
 
-/** JSON line by line, with the invisible characters of its texts shown. */
+/** JSON line by line, with visible escapes for invisible characters. */
 function showLines(value: object): string {
   return JSON.stringify(value, undefined, 2).split("\n").map(showInvisible).join("\n");
 }

@@ -207,7 +207,7 @@ function AuditActions({ filters: given }: { readonly filters: AuditFilters }) {
   );
 }
 
-/** The name of the actor, which leads to its page, and the kind of those with a name or an id. */
+/** The name of the actor as a link, and its kind if it has a name or an id. */
 function Actor({ entry }: { readonly entry: AuditEntry }) {
   const { kind, id, name } = entry.actor;
   if (id === undefined) return actorName(entry);

@@ -156,7 +156,7 @@ function Note({ appid, group, onClose }: DialogProps) {
 
 const dialogs = { resolve: Resolve, ignore: Ignore, note: Note };
 
-/** Changes a crash at once; the toast can restore the previous state. */
+/** Changes a crash immediately; the toast can restore the previous state. */
 function useDecision(appid: string, group: CrashGroup) {
   const queries = useQueryClient();
 

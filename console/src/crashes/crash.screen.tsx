@@ -69,7 +69,7 @@ export function CrashScreen() {
 
 interface ReportsProps {
   readonly reports: readonly CrashReport[];
-  /** The number of reports of the crash, where it is known. */
+  /** The number of reports of the crash, if loaded. */
   readonly total: number | undefined;
   /** Loads the reports that follow, if there are any. */
   readonly onMore: (() => void) | undefined;

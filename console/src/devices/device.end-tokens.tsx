@@ -12,10 +12,10 @@ interface EndTokensProps {
   readonly onClose: () => void;
 }
 
-/** Users on one device are few; the dialog stops counting here. */
+/** The maximum number of users that the dialog counts; a device has few. */
 const usersMax = 100;
 
-/** Asks for confirmation before a device and the users on it lose their tokens. */
+/** Asks for confirmation before the tokens of a device and its users are revoked. */
 export function EndTokensOfDevice({ appid, device: { id, platform }, onClose }: EndTokensProps) {
   const queries = useQueryClient();
 

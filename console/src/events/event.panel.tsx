@@ -103,7 +103,7 @@ function DeliveryTo({ appid, eventID, webhook }: DeliveriesProps & { readonly we
   );
 }
 
-/** JSON line by line, with the invisible characters of its texts shown. */
+/** JSON line by line, with visible escapes for invisible characters. */
 function showLines(value: unknown): string {
   return (JSON.stringify(value, undefined, 2) ?? "").split("\n").map(showInvisible).join("\n");
 }

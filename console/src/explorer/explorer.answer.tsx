@@ -9,7 +9,7 @@ import { Method } from "./explorer.list.tsx";
 import styles from "./explorer.module.css";
 import { curlOf, fetchOf } from "./explorer.snippets.ts";
 
-/** Longer answers would make the page slow. */
+/** Longer responses would slow down the page. */
 const charactersMax = 100_000;
 
 export function Answer({ appid, sent: { answer } }: { readonly appid: string; readonly sent: Sent }) {
@@ -56,7 +56,7 @@ function scrollTo(section: HTMLElement | null): void {
   section?.scrollIntoView({ block: "nearest" });
 }
 
-/** JSON line by line, with the invisible characters of its texts shown. */
+/** JSON line by line, with visible escapes for invisible characters. */
 function showLines(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), undefined, 2).split("\n").map(showInvisible).join("\n");

@@ -125,7 +125,7 @@ function nameOf(reference: string | undefined): string {
   return reference?.split("/").at(-1) ?? "";
 }
 
-/** The inputs of an operator, by the names of the fields; empty texts are not sent. */
+/** The operator's input by field name; empty strings are not sent. */
 export type FieldValues = Readonly<Record<string, string>>;
 
 interface Filled {
@@ -171,7 +171,7 @@ export function jsonOf({ fields }: ExplorerOperation, values: FieldValues): stri
   );
 }
 
-/** A text that is no number or JSON is sent unchanged, so that the operator sees the refusal. */
+/** An invalid number or invalid JSON is sent unchanged, so that the operator sees the refusal. */
 export function readValue({ kind }: Field, text: string): unknown {
   if (kind === "text" || kind === "choice") return text;
   try {

@@ -6,7 +6,7 @@ interface Filled {
   readonly json: string | undefined;
 }
 
-/** The client has methods of its own for calls whose answer is a session. */
+/** Calls that return a session have separate methods in the client. */
 const signIns: Readonly<Record<string, string>> = {
   createUser: "signUp",
   loginUser: "signIn",
@@ -79,7 +79,7 @@ function writeMember(name: string, value: unknown, formats: Formats, indent: str
   return member(name === "username" ? "userName" : name, text ?? write(value, formats, indent));
 }
 
-/** Undefined where a text is none of the format: then the snippet has the text, and the compiler refuses it. */
+/** Returns undefined for an invalid value: the snippet then contains the input, which the compiler rejects. */
 const inTypes: Readonly<Record<string, (text: string) => string | undefined>> = {
   "wire-date": (text) => dateOf(text),
   "wire-range": rangeOf,
@@ -97,7 +97,7 @@ function dateOf(text: string): string | undefined {
   return `new Date("${date.toISOString().replace("T00:00:00.000Z", "")}")`;
 }
 
-/** Dates have dashes, too: the first dash between two ends separates them. */
+/** Dates also contain dashes, so the separator is the first dash between two valid bounds. */
 function rangeOf(text: string): string | undefined {
   for (let dash = text.indexOf("-"); dash !== -1; dash = text.indexOf("-", dash + 1)) {
     const ends = Object.entries({ from: text.slice(0, dash), to: text.slice(dash + 1) }).filter(([, end]) =>

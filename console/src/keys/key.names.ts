@@ -1,12 +1,12 @@
 import type { Key } from "../api/keys.ts";
 import { formatExact, showInvisible } from "../lib/format.ts";
 
-/** What an operator calls a key: its label, else when it was made. */
+/** The display name of a key: its label, otherwise its creation time. */
 export function nameOfKey({ label, created }: Pick<Key, "label" | "created">): string {
   return label === undefined ? `unnamed, ${formatExact(created)}` : showInvisible(label);
 }
 
-/** What an operator types to confirm an action on a key. */
+/** The text that an operator types to confirm an action on a key. */
 export function typedOfKey({ id, label }: Pick<Key, "id" | "label">): string {
   return label === undefined ? id : showInvisible(label);
 }

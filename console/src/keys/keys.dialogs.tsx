@@ -260,7 +260,7 @@ export function RetireKey({ appid, keyOfApp, isLast, onClose }: RetireKeyProps) 
   );
 }
 
-/** Level 4: every key and token of the application ends. */
+/** Level 4: revokes every key and token of the application. */
 export function ReplaceKeys({ appid, onClose }: DialogProps) {
   const [created, setCreated] = useState<CreatedKey>();
   const refresh = useRefresh(appid);

@@ -32,8 +32,8 @@ interface RotationProps {
 }
 
 /**
- * The way from an old key to a new one. Several keys can be in use for good, so the operator says which one is to go; the address
- * of the page keeps it.
+ * The steps from an old key to a new key. Several keys may be permanent, so the operator chooses the key to retire, which the
+ * address of the page names.
  */
 export function Rotation({ keys, oldId, onOld, onRetire }: RotationProps) {
   if (keys.length < 2) return null;

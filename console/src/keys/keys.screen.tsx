@@ -221,7 +221,7 @@ function OpenedDialog({ opened, appid, isLast, onClose }: OpenedDialogProps) {
   return <KeyDialog appid={appid} keyOfApp={key} onClose={onClose} />;
 }
 
-/** The actions on the application as a whole; all but a new secret are for owners. */
+/** The actions on the application; all but a new secret are for owners. */
 function usePageActions(appid: string, open: (dialog: keyof typeof pageDialogs) => () => void): MenuAction[] {
   const isOwner = useRole("owner");
   const { data } = useQuery(effectiveSettingsQuery(appid));

@@ -35,7 +35,7 @@ export function useActs(
   });
 }
 
-/** All acts of the page: those of its objects first, whichever component was shown first, then those of the application. */
+/** All acts of the page: first those of its objects, then those of the application, regardless of render order. */
 export function listActs(): (Act & { readonly subject: string })[] {
   const ofObjects = offers.filter(({ isOfApplication }) => !isOfApplication);
   const ofApplication = offers.filter(({ isOfApplication }) => isOfApplication);

@@ -9,7 +9,7 @@ export class CallError extends Error {
   readonly parameter: string | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly requestId: string | undefined;
-  /** The whole answer, for conditions that carry more. */
+  /** The response body, for errors with more details. */
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(status: number, details: Readonly<Record<string, unknown>>) {

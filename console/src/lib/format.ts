@@ -1,10 +1,10 @@
 import { dateLocale, numberLocale } from "./locales.ts";
 import { getPreferences } from "./preferences.ts";
 
-/** Control characters and direction marks, which could make a text read as another. Emoji need the joiners. */
+/** Control characters and direction marks, which can disguise a string. Joiners are allowed, because emoji need them. */
 const invisible = /[\p{Cc}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
 
-/** A text of an app with each invisible character replaced by its code point in brackets. */
+/** Replaces each invisible character in an app's string by its code point in brackets. */
 export function showInvisible(text: string): string {
   return text.replaceAll(invisible, (character) => `⟨${hexOf(character)}⟩`);
 }
@@ -13,12 +13,12 @@ function hexOf(character: string): string {
   return (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
 }
 
-/** What an operator types to confirm an action: an id as a whole is copied without a look at it, and long on a phone. */
+/** The part of an id that an operator types as a confirmation: a full id would be pasted unread, and is long on a phone. */
 export function endOfId(id: string): string {
   return id.slice(-4);
 }
 
-/** A text as `showInvisible` shows it, if there is one. */
+/** Applies `showInvisible` to an optional string. */
 export function showOptional(text: string | undefined): string | undefined {
   return text === undefined ? undefined : showInvisible(text);
 }
@@ -37,7 +37,7 @@ export function formatCount(value: number, noun: string, isMore = false): string
   return `${formatBounded(value, isMore)} ${noun}${value === 1 && !isMore ? "" : "s"}`;
 }
 
-/** A part of a whole: "0.5 %". */
+/** A percentage: "0.5 %". */
 export function formatShare(share: number): string {
   return share.toLocaleString(numberLocale, { style: "percent", maximumFractionDigits: share < 0.1 ? 1 : 0 });
 }
@@ -51,8 +51,8 @@ export function formatBytes(bytes: number): string {
 }
 
 /**
- * The milliseconds of a date of the API, `/Date(1436425641000)/`. They are parsed when they are shown, because a text
- * of an app can look like a date, so an answer cannot be converted without its schema.
+ * The milliseconds of a date of the API, `/Date(1436425641000)/`. Dates are parsed on display: a string of an app can look
+ * like a date, so a response cannot be converted without its schema.
  */
 export function parseTime(date: string): number {
   return Number(/^\/Date\((-?\d+)\)\/$/.exec(date)?.[1]);
@@ -132,7 +132,7 @@ const durations = [
   ["minute", 60_000],
 ] as const;
 
-/** The start of an interval of statistics. Days are those of UTC. */
+/** The start of an interval of statistics. Days are UTC days. */
 export function formatMoment(at: number, intervalMs: number): string {
   if (intervalMs >= dayMs) return formatIn(at, { weekday: "short", ...dayParts, year: "numeric" }, true);
   return formatIn(at, { ...(intervalMs >= hourMs && { weekday: "short", ...dayParts }), ...timeParts });

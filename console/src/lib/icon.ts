@@ -2,7 +2,7 @@ import { createElement, type ReactElement, type SVGProps } from "react";
 
 /**
  * An icon of Lucide 1.75.0 (icons/LICENSE.txt), drawn as one path. They are copied, because the package takes 51 MB, and
- * each is a module of its own, so that a page loads only its icons.
+ * each is a separate module, so that a page loads only its icons.
  */
 export type Icon = (props: SVGProps<SVGSVGElement> & { readonly size: number }) => ReactElement;
 

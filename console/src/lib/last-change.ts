@@ -1,6 +1,6 @@
 let requestId: string | undefined;
 
-/** Keeps the `request_id` of a change that the server has made, for the message about it. */
+/** Stores the `request_id` of the last change, for its toast. */
 export function noteChange(id: string | undefined): void {
   requestId = id;
 }

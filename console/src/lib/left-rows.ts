@@ -25,7 +25,7 @@ export function takeLeftRow(): LeftRow | undefined {
   return row;
 }
 
-/** The router gives each entry a key of its own, but for one that was entered as an address. */
+/** The router gives each history entry a unique key, except for a typed address. */
 function historyEntry(): string {
   const state: unknown = window.history.state;
   const hasKey = typeof state === "object" && state !== null && "__TSR_key" in state;

@@ -1,9 +1,9 @@
-/** For numbers, units and words: the texts around them are English. */
+/** For numbers, units and words, because the interface is in English. */
 export const numberLocale = "en-u-nu-latn";
 
 /**
  * For dates: English words, the Gregorian calendar and Latin digits, whatever the browser prefers, so that two operators read
- * the same date. The order of day and month and the 12 or 24 hours are those of the browser's region.
+ * the same date. The browser's region determines the order of day and month, and the 12 or 24 hour clock.
  */
 export const dateLocale = dateLocaleFor(navigator.language);
 

@@ -1,8 +1,8 @@
 import { CallError } from "./call-error.ts";
 
 /**
- * Runs a call that creates something with a secret. If its answer is lost, the server may have created it, and the secret
- * is lost, too: the error says what to do then.
+ * Runs a call that creates an object with a secret. If the response is lost, the server may have created the object, but
+ * the secret is lost: the error explains the next step.
  */
 export async function explainLoss<Result>(run: () => Promise<Result>, remedy: string): Promise<Result> {
   try {

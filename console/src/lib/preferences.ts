@@ -8,7 +8,7 @@ export interface Preferences {
   readonly hasSingleKeys: boolean;
 }
 
-const storageKey = "rollcall.console"; // public/theme.js reads it, too
+const storageKey = "rollcall.console"; // also read by public/theme.js
 const defaults: Preferences = { theme: "system", density: "regular", timeZone: "local", hasSingleKeys: true };
 const listeners = new Set<() => void>();
 let current = read();

@@ -70,7 +70,7 @@ function isInField(event: KeyboardEvent): boolean {
   return isIn(event, "input, textarea, select, [contenteditable], [role=menu], [role=listbox]");
 }
 
-/** What is behind a dialog must not change, nor the dialog go. */
+/** An open dialog blocks shortcuts: the page behind it must not change, and the dialog must stay. */
 function isInDialog(event: KeyboardEvent): boolean {
   return isIn(event, "[role=dialog], [role=alertdialog]");
 }

@@ -1,13 +1,13 @@
 /** The search parameters of a page with a time range; without any, the page has its default. */
 export interface RangeSearch {
-  /** The name of a range that ends now, such as "24h". */
+  /** The name of a range up to now, such as "24h". */
   readonly range?: string;
   /** A range that stays where it is, in ISO 8601. */
   readonly from?: string;
   readonly to?: string;
 }
 
-/** A range of whole intervals. */
+/** A range of complete intervals. */
 export interface TimeRange {
   readonly from: number;
   /** Not in the range. */
@@ -15,10 +15,10 @@ export interface TimeRange {
   readonly interval: keyof typeof intervals;
 }
 
-/** The intervals that statistics are kept by, in milliseconds. */
+/** The intervals of statistics, in milliseconds. */
 export const intervals = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
 
-/** The ranges that end now. */
+/** The ranges up to now. */
 export const namedRanges = [
   { name: "15m", label: "15 minutes", length: 15 * intervals.minute },
   { name: "1h", label: "1 hour", length: intervals.hour },
@@ -30,13 +30,13 @@ export const namedRanges = [
 
 export type RangeName = (typeof namedRanges)[number]["name"];
 
-/** The time for which the server keeps an interval, and the longest range that is shown by it. */
+/** How long the server stores an interval, and the longest range that uses it. */
 const bounds = [
   { interval: "minute", keptMs: 2 * intervals.day, longestMs: 6 * intervals.hour },
   { interval: "hour", keptMs: 90 * intervals.day, longestMs: 14 * intervals.day },
 ] as const;
 
-/** The range of an address. It has whole intervals, of minutes only those that have ended. */
+/** The range of an address, in complete intervals: the current minute is excluded. */
 export function resolveRange(search: RangeSearch, fallback: RangeName, now: number): TimeRange {
   const fixed = fixedRangeOf(search);
   if (fixed !== undefined) return wholeIntervals(fixed.from, fixed.to, intervalFor(fixed.from, fixed.to, now));

@@ -2,7 +2,7 @@ interface TrustedTypePolicies {
   createPolicy(name: string, rules: { createHTML: (text: string) => string }): unknown;
 }
 
-/** Allows libraries to set a text without markup as HTML, but neither a script nor the URL of a script. */
+/** Allows libraries to set HTML without markup, but no script and no script URL. */
 export function installTrustedTypes(): void {
   const { trustedTypes } = window as Window & { trustedTypes?: TrustedTypePolicies };
   trustedTypes?.createPolicy("default", {

@@ -1,4 +1,4 @@
-/** Runs at most `most` tasks at once; the others wait for a turn, and leave the queue when their signal is aborted. */
+/** A semaphore: runs at most `most` tasks concurrently. An aborted signal removes a waiting task from the queue. */
 export function createTurns(most: number) {
   const waiting = new Set<() => void>();
   let running = 0;

@@ -1,6 +1,6 @@
 import { type RefObject, useEffect, useState } from "react";
 
-/** Whether the element has been in sight, so that a screen first asks for what an operator sees first. */
+/** Whether the element has been visible, so that a screen first loads the visible data. */
 export function useSeen(element: RefObject<Element | null>): boolean {
   const [isSeen, setSeen] = useState(false);
   useEffect(() => {

@@ -12,7 +12,7 @@ export function saveTable(name: string, times: readonly number[], series: readon
   saveFile(new Blob([`${text}\r\n`]), name);
 }
 
-/** Spreadsheets treat texts that begin with these characters as formulas, unless they are quoted as texts. */
+/** Spreadsheets evaluate unquoted strings that begin with these characters as formulas. */
 const formula = /^[=+\-@\p{Cc}]/u;
 
 function cellOf(value: string | number): string {

@@ -47,7 +47,7 @@ export function measuresOf(value: string | undefined, isGrouped: boolean): reado
   return isGrouped ? measures.filter(({ figures }) => figures.length === 1) : measures;
 }
 
-/** The names of the values that are numbers, and of those by which events can be grouped. */
+/** The names of the numeric values, and of the values by which events can be grouped. */
 export function valueNames({ series }: MetricSeries): { readonly numbers: string[]; readonly groupable: string[] } {
   const names = (isWanted: (point: Point) => boolean) =>
     series.flatMap(({ value, points }) => (value !== undefined && points.some(isWanted) ? [value] : []));
@@ -89,7 +89,7 @@ function groupLabel({ group, isOther }: Series): string {
   return group === "" ? "(empty)" : showInvisible(group ?? "");
 }
 
-/** Counts of intervals without events are 0; figures of values are not known there. */
+/** In intervals without events, counts are 0 and other figures are undefined. */
 function figureOf(point: Point, figure: Figure): number | undefined {
   return point[figure];
 }

@@ -155,7 +155,7 @@ function OverTime({ range, onZoom }: OverTimeProps) {
 
 const dayMs = 86_400_000;
 
-/** Where the data ends: before, there is none because it is not kept. */
+/** The start of the stored data; older data was deleted. */
 function Retention({ appid, from }: { readonly appid: string; readonly from: number }) {
   const { data } = useQuery(effectiveSettingsQuery(appid));
   const days = data?.values.retention?.metricsDays;

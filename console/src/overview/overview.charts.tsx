@@ -17,7 +17,7 @@ interface OverviewChartsProps {
 interface Drawn extends Pick<TimeChartProps, "title" | "shape" | "format"> {
   /** The names of the series, with their words and colours. */
   readonly series: readonly (readonly [name: string, label: string, tone: Tone])[];
-  /** The text of the legend for a whole range: of what cannot be summed up, the last value or the highest one. */
+  /** The legend for the range: the sum, or the last or highest value of a series without a meaningful sum. */
   readonly summary: "sum" | "last" | "most";
 }
 

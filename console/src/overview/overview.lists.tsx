@@ -150,7 +150,7 @@ function DevicesOfLastDay() {
 
 interface ListProps {
   readonly title: string;
-  /** The text for an empty list. */
+  /** Shown for an empty list. */
   readonly nothing: string;
   readonly children: readonly ReactNode[];
   readonly section?: RefObject<HTMLElement | null>;

@@ -33,7 +33,7 @@ const unitsOf = {
 
 export type AmountKind = keyof typeof unitsOf;
 
-/** `text` is the amount in the smallest unit, or as it was typed if it is no number. */
+/** `text` is the amount in the smallest unit, or the input if it is not a number. */
 interface AmountProps extends SettingInputProps {
   readonly kind: AmountKind;
 }
@@ -81,7 +81,7 @@ interface Typed {
   readonly unit: string;
 }
 
-/** The amount in the largest unit of which it is a whole number. */
+/** The amount in the largest unit that makes it an integer. */
 function split(text: string, units: readonly Unit[], usual: string): Typed {
   const amount = Number(text);
   if (!/^\d+$/.test(text) || amount === 0) return { number: text, unit: usual };

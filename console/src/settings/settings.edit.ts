@@ -5,7 +5,7 @@ import { changedMeanwhile, type Settings } from "../api/settings.ts";
 import { showToast } from "../ui/toast.tsx";
 import type { Draft } from "./settings.values.ts";
 
-/** What is typed, and the settings that it changes. */
+/** The input of the operator, and the settings that it changes. */
 interface Edit {
   readonly base: Versioned<Settings>;
   readonly texts: Draft;
@@ -18,7 +18,7 @@ type Send = (options: Pick<Versioned<Settings>, "version">) => Promise<Versioned
  * An edit of the texts that show settings. A text that was not changed shows what the server has now. The edit keeps the
  * version that it is based on, so that the server refuses it after a change by another operator, which is then shown.
  *
- * @param standing the texts of the stored settings
+ * @param standing the stored settings as strings
  */
 export function useEdit(stored: Versioned<Settings>, standing: Draft, onStored: (stored: Versioned<Settings>) => void) {
   const [edit, setEdit] = useState<Edit>();
@@ -53,7 +53,7 @@ export function useEdit(stored: Versioned<Settings>, standing: Draft, onStored: 
     }
   }
 
-  /** What was typed while the settings were on their way stays. */
+  /** Input that was typed during the save is not lost. */
   function take(saved: Versioned<Settings>, sent: Draft) {
     setEdit((now) => {
       const typed = Object.entries(now?.texts ?? {}).filter(([path, text]) => text !== sent[path]);
@@ -68,7 +68,7 @@ export function useEdit(stored: Versioned<Settings>, standing: Draft, onStored: 
     setBefore(undefined);
   }
 
-  /** `before` are the settings that another operator has changed meanwhile. */
+  /** `before`: the settings that another operator has changed since the page loaded them. */
   return { texts, isChanged, before, type, save, discard };
 }
 

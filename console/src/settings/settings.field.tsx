@@ -17,7 +17,7 @@ interface SettingFieldProps {
   readonly field: Field;
   readonly text: string;
   readonly settings: Settings;
-  /** Absent until it is known. */
+  /** Absent until loaded. */
   readonly effective: EffectiveSettings | undefined;
   readonly isReadOnly: boolean;
   readonly onText: (text: string) => void;

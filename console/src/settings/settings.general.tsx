@@ -15,7 +15,7 @@ import { ErrorState, LoadingRows } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import styles from "./settings.module.css";
 
-/** The properties of an application, and the actions on it as a whole. */
+/** The properties of an application, and the actions on it. */
 export function GeneralSettings({ appid }: { readonly appid: string }) {
   const navigate = useNavigate();
   const [isEditor, isOwner] = [useRole("editor"), useRole("owner")];
@@ -25,7 +25,7 @@ export function GeneralSettings({ appid }: { readonly appid: string }) {
     queryKey: ["application", appid],
     queryFn: ({ signal }) => getApplication({ appid }, { signal }),
   });
-  // The page stays when it cannot be fetched again, with the dialog that is open and what is typed in it.
+  // If a refetch fails, the page stays, with an open dialog and its input.
   if (error !== null && data === undefined) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <LoadingRows />;
   const { name, created, suspended, movingTo } = data;

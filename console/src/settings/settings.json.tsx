@@ -117,7 +117,7 @@ function unreadable(message: string): CallError {
   return new CallError(0, { error: "ParameterIncorrectFormat", parameter: field, message });
 }
 
-/** Every problem is shown at the text, with its setting. */
+/** Every problem is shown at the field, with the name of its setting. */
 function atText(error: unknown): unknown {
   if (!(error instanceof CallError)) return error;
   const sentences = problemsOf(error).map(({ path = "", message }) => `${path} ${message}.`.trim());

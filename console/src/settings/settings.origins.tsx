@@ -19,7 +19,7 @@ export function useSeenOrigins(appid: string, isNeeded: boolean): readonly SeenO
 
 const shownMax = 10;
 
-/** Beside the field, so that no page is forgotten. */
+/** Shown next to the field, so that the operator forgets no page. */
 export function SeenOrigins({ origins }: { readonly origins: readonly SeenOrigin[] | undefined }) {
   if (origins === undefined) return null;
   const rest = origins.length - shownMax;

@@ -241,9 +241,9 @@ export const parts: readonly Part[] = [
 ];
 
 /**
- * What the change shuts out, as sentences; empty for a change that shuts no client out.
+ * Describes the clients that the change excludes, as sentences; empty if it excludes none.
  *
- * @param seen the origins whose pages have called today; undefined if they are not known
+ * @param seen the origins whose pages have called today; undefined if not loaded
  */
 export function shutOutBy(before: Settings, after: Settings, seen: readonly SeenOrigin[] | undefined): string[] {
   const isNewlyDisabled = (operation: string) =>

@@ -19,7 +19,7 @@ interface RetentionLossProps {
   readonly effective: EffectiveSettings;
 }
 
-/** What a shorter retention drops, counted before it is saved: Undo does not bring it back. */
+/** The number of records that a shorter retention deletes, counted before the save because Undo cannot restore them. */
 export function RetentionLoss({ appid, draft, effective }: RetentionLossProps) {
   const losses = [
     { member: "metricsDays", count: countEvents },
@@ -33,13 +33,13 @@ export function RetentionLoss({ appid, draft, effective }: RetentionLossProps) {
   });
 }
 
-/** The default counts for an empty field; undefined if the text is not a number of days. */
+/** An empty field means the default; undefined if the input is not a number of days. */
 function daysOf(text = "", standard: number): number | undefined {
   if (text.trim() === "") return standard;
   return /^[1-9]\d{0,4}$/.test(text.trim()) ? Number(text) : undefined;
 }
 
-/** Counts what is from before the time, as a noun with its number; empty for nothing. */
+/** Counts the records from before a time, as a number with its noun; empty for zero. */
 type Count = (appid: string, before: number, keptDays: number, options: CallOptions) => Promise<string>;
 
 interface LossProps {

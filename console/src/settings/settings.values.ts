@@ -1,10 +1,10 @@
 import type { ChangedSettings, Settings } from "../api/settings.ts";
 import type { Field } from "./settings.parts.ts";
 
-/** The texts of the fields of a part, by path. */
+/** The field values of a part as strings, by path. */
 export type Draft = Readonly<Record<string, string>>;
 
-/** A text that cannot be parsed; its message is shown at the field. */
+/** Thrown for input that cannot be parsed; the field shows the message. */
 export class UnreadableField extends Error {
   readonly path: string;
 
@@ -18,7 +18,7 @@ export function draftOf(fields: readonly Field[], settings: Settings): Draft {
   return Object.fromEntries(fields.map((field) => [field.path, show(field, valueAt(settings, field.path))]));
 }
 
-/** The two numbers of a rate, as one text. */
+/** The two numbers of a rate, as one string. */
 export function joinRate(perSecond: string, burst: string): string {
   return perSecond === "" && burst === "" ? "" : `${perSecond}\n${burst}`;
 }
@@ -28,7 +28,7 @@ export function splitRate(rate: string): readonly [perSecond: string, burst: str
   return [perSecond, burst];
 }
 
-/** The lines of a text, without blank ones. */
+/** The non-empty lines of a string. */
 export function linesOf(text: string): readonly string[] {
   return text
     .split("\n")
@@ -144,7 +144,7 @@ function readLimits(path: string, given: string): object | undefined {
   return rows.length === 0 ? undefined : Object.fromEntries(limits);
 }
 
-/** The texts that an application can have in place of those of the service. */
+/** The mail templates that an application can override. */
 export const mailTexts = {
   resetCode: { title: "Mail with a reset code", placeholder: "@ResetCode", meaning: "the code" },
   notice: { title: "Notice about the account", placeholder: "@Notice", meaning: "what has changed" },
@@ -152,7 +152,7 @@ export const mailTexts = {
 
 const mailTextKinds = ["resetCode", "notice"] as const satisfies readonly (keyof typeof mailTexts)[];
 
-/** A text in the form of its input fields. */
+/** A mail template in the format of its input fields. */
 export interface MailTextRow {
   readonly kind: keyof typeof mailTexts;
   readonly subject: string;
@@ -175,7 +175,7 @@ function readMailTexts(path: string, given: string): object | undefined {
   return set.length === 0 ? undefined : Object.fromEntries(set.map(({ kind, ...rest }) => [kind, rest]));
 }
 
-/** A limit as the text of its two fields. */
+/** A limit as the string of its two fields. */
 function rateOf(limit: unknown): string {
   const { perSecond, burst } = membersOf(limit);
   return joinRate(text(perSecond), text(burst));

@@ -21,7 +21,7 @@ export interface OpenedApplication {
 
 export const deleteLabel = "Delete …";
 
-/** The acts of an operator on an application as a whole. A moving one refuses every change. */
+/** An operator's actions on an application. During a migration, the application refuses every change. */
 export function useApplicationActs(onDialog: (opened: OpenedApplication) => void) {
   const [isEditor, isOwner] = [useRole("editor"), useRole("owner")];
   const resume = useResumption();
@@ -41,7 +41,7 @@ export function useApplicationActs(onDialog: (opened: OpenedApplication) => void
   };
 }
 
-/** Resumes a suspended application at once, with Undo. */
+/** Resumes a suspended application immediately, with Undo. */
 export function useResumption() {
   const change = useSuspensionCalls();
   return ({ id, name }: Application) =>

@@ -112,7 +112,7 @@ function NameDialog({ title, action, name, onName, onSubmit, onClose }: NameDial
   );
 }
 
-/** Everything keeps, so it asks for no name; but it stops all clients, so it asks. */
+/** Asks for confirmation because all clients stop, but not for the name because no data is lost. */
 function SuspendApplication({ application: { id, name }, onClose }: ApplicationProps) {
   const change = useSuspensionCalls();
 

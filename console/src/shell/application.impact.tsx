@@ -6,7 +6,7 @@ import { intervals } from "../lib/time-range.ts";
 import { Problem } from "../ui/fields.tsx";
 import { ImpactFacts } from "../ui/impact.tsx";
 
-/** The number of devices and users that an action against the whole application affects. */
+/** The number of devices and users that an action against the application affects. */
 export function ApplicationImpact({ appid }: { readonly appid: string }) {
   const { data, error } = useQuery({
     queryKey: ["impact", appid],

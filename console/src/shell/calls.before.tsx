@@ -13,7 +13,7 @@ interface CallsBeforeProps {
   readonly deviceId: string;
   /** The end of the five minutes. */
   readonly at: string;
-  /** The call at the end, which is not listed. */
+  /** The last call, which is not listed. */
   readonly callId?: string;
 }
 

@@ -22,7 +22,7 @@ export function Clock({ value }: { readonly value: string }) {
   );
 }
 
-/** The operation of a call or, for an unknown one, its method and path. */
+/** The operation of a call, or its method and path if the operation is unknown. */
 export function nameOfCall({ operation, method = "", path = "" }: AnsweredCall): string {
   return operation ?? showInvisible(`${method} ${path}`.trim());
 }

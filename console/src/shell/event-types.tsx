@@ -10,7 +10,7 @@ interface EventTypesProps {
   readonly hint?: ReactNode;
   /** Types, `<kind>.*` or `*`, in any case. */
   readonly patterns: readonly string[];
-  /** Whether all events are meant where there is no pattern; otherwise there must be one. */
+  /** Whether an empty list selects all events; otherwise at least one pattern is required. */
   readonly isEmptyAll?: boolean;
   readonly isReadOnly?: boolean;
   readonly onChange: (patterns: readonly string[]) => void;
@@ -28,7 +28,7 @@ export function EventTypes(props: EventTypesProps) {
     onChange(is ? ["*"] : []);
   }
 
-  /** A whole kind takes the place of its types. */
+  /** Selecting a kind replaces its single types. */
   function choose(pattern: string, is: boolean) {
     const isReplaced = (each: string) => (pattern.endsWith(".*") ? kindOf(each) === kindOf(pattern) : each === pattern);
     const others = chosen.filter((each) => !isReplaced(each));

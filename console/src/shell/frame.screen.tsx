@@ -410,7 +410,7 @@ function Screen({ appid }: { readonly appid: string | undefined }) {
 function IgnoredParameters() {
   const ignored = useRouterState({
     select: ({ location, resolvedLocation, matches }) => {
-      if (location.href !== resolvedLocation?.href) return ""; // the matches may be those of either
+      if (location.href !== resolvedLocation?.href) return ""; // during a navigation, the matches may belong to either page
       const accepted = matches.at(-1)?._strictSearch ?? {};
       return Object.keys(location.search)
         .filter((name) => !(name in accepted))
@@ -425,7 +425,7 @@ function IgnoredParameters() {
   );
 }
 
-/** Signs the operator in above the page, which keeps its unsaved texts. */
+/** Shows the sign-in above the page, which retains unsaved input. */
 function SignInAgain() {
   const hasEnded = useSessionEnded();
   const { operator } = useSession();

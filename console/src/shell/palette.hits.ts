@@ -24,7 +24,7 @@ export interface Destination {
   readonly note: string;
   /** What tells it from others of the same label. */
   readonly detail?: string;
-  /** The keys that lead there, too. */
+  /** The keyboard shortcut for it. */
   readonly keys?: string;
   readonly href: string;
   /** What happens in place of a page. */
@@ -118,7 +118,7 @@ function ranked(rank: number | undefined, found: Destination): Ranked[] {
   return rank === undefined ? [] : [{ rank, found }];
 }
 
-/** 0 for a label that begins with the text, 1 for one with a word that does. Never inside a word: "end" finds no "Suspend". */
+/** 0 if the label begins with the query, 1 if one of its words does. Never inside a word: "end" does not find "Suspend". */
 function rankOf(text: string, label: string): 0 | 1 | undefined {
   const [sought, shown] = [text.toLowerCase(), label.toLowerCase()];
   if (shown.startsWith(sought)) return 0;
@@ -127,7 +127,7 @@ function rankOf(text: string, label: string): 0 | 1 | undefined {
 }
 
 const recentMax = 5;
-/** In memory alone, so that a later operator of this browser does not see them. */
+/** Only in memory, so that the next operator of this browser does not see them. */
 let recent: readonly Destination[] = [];
 
 export function rememberDestination(destination: Destination): void {
@@ -140,7 +140,7 @@ export function listRecent(): readonly Destination[] {
   return recent.map((destination) => ({ ...destination, note: "Recent" }));
 }
 
-/** The pages of what the server has found. What both searches found is shown once. */
+/** The pages of the search results, without duplicates from the two searches. */
 export function findPages(
   text: string,
   appid: string | undefined,

@@ -120,12 +120,12 @@ export function Palette({ appid, onClose }: PaletteProps) {
   );
 }
 
-/** The first of those that lead to the same page. */
+/** Removes later hits that lead to the same page. */
 function uniqueOf(hits: readonly Destination[]): readonly Destination[] {
   return hits.filter(({ href }, index) => hits.findIndex((other) => other.href === href) === index);
 }
 
-/** What the server finds by the text, in the application that is open and in the deployment. */
+/** The server's search results, in the open application and in the deployment. */
 function useSearch(text: string, appid: string | undefined) {
   const q = useSettled(text);
   const { data, error, isFetching } = useQuery({
@@ -144,16 +144,16 @@ function useSearch(text: string, appid: string | undefined) {
   });
   const isSearching = isFetching || q !== text;
   return {
-    /** None while a search is on its way: Enter would open what the former text found. */
+    /** Empty during a search: otherwise Enter would open a hit of the previous query. */
     pages: (q === text ? data?.pages : undefined) ?? [],
     isSearching,
-    /** Whether the text is an id whose page does not exist here: it was deleted, or is in another application. */
+    /** Whether the query is an id without a page here: it was deleted, or is in another application. */
     isGone: !isSearching && data?.isGone === true,
     error,
   };
 }
 
-/** The text once the operator pauses, so that not every letter is a search. */
+/** Debounces the query, so that not every letter starts a search. */
 function useSettled(text: string): string {
   const [settled, setSettled] = useState(text);
   useEffect(() => {

@@ -15,7 +15,7 @@ interface PasswordFormProps {
   readonly beside?: ReactNode;
 }
 
-/** Changes the operator's own password, which ends the other sessions. */
+/** Changes the operator's own password, which revokes the other sessions. */
 export function PasswordForm({ known, beside }: PasswordFormProps) {
   const [currentPassword, setCurrent] = useState(known ?? "");
   const [isAsked, setAsked] = useState(known === undefined);
@@ -26,7 +26,7 @@ export function PasswordForm({ known, beside }: PasswordFormProps) {
     try {
       await changeOwnPassword({ password, currentPassword });
     } catch (error) {
-      if (!("password" in fieldErrors(error))) setAsked(true); // it may have been changed meanwhile
+      if (!("password" in fieldErrors(error))) setAsked(true); // the request may have been applied
       throw error;
     }
     setCurrent("");

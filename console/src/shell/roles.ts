@@ -1,6 +1,6 @@
 import type { Role } from "../api/sessions.ts";
 
-/** Each role, with what it may. */
+/** The roles with their permissions. */
 export const roleTexts: Readonly<Record<Role, string>> = {
   viewer: "Viewer: reads everything",
   editor: "Editor: changes everything except operators",

@@ -13,14 +13,14 @@ import { sessionQuery, useSession } from "./session.ts";
 const warningMs = 5 * 60_000;
 const lookMs = 1000;
 
-/** Warns five minutes before the session ends, because it was not used or because it is old. */
+/** Warns five minutes before the session expires, through inactivity or age. */
 export function SessionEndsSoon() {
   const { expires, idleMs } = useSession();
   const queries = useQueryClient();
   const now = useNow();
   const [byAge, byIdleness] = [parseTime(expires), lastUse() + idleMs];
   const end = Math.min(byAge, byIdleness);
-  // Sessions that end within minutes of their last use are not warned about all the time.
+  // A session with an idle time-out of a few minutes must not show the warning permanently.
   if (end <= now || end - now > Math.min(warningMs, idleMs / 2)) return null;
 
   async function stay() {
@@ -50,7 +50,7 @@ function useNow(): number {
   return now;
 }
 
-/** Browsers call only https and their own machine secure. */
+/** Browsers treat only https and localhost as secure. */
 export function Unencrypted() {
   if (window.isSecureContext) return null;
   return (

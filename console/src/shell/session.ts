@@ -27,7 +27,7 @@ let hasEnded = false;
 
 onSessionEnd(() => setEnded(true));
 
-/** Whether the server no longer accepts the session of this page; the page stays, with its unsaved texts. */
+/** Whether the server no longer accepts the session of this page; the page stays, with unsaved input. */
 export function useSessionEnded(): boolean {
   return useSyncExternalStore(
     (listener) => {
@@ -38,7 +38,7 @@ export function useSessionEnded(): boolean {
   );
 }
 
-/** Loads again the data whose requests failed while the session had ended. */
+/** Refetches the data whose requests failed while the session was invalid. */
 export function useContinueSession(): () => Promise<void> {
   const queries = useQueryClient();
   return async () => {
@@ -51,7 +51,7 @@ export function useContinueSession(): () => Promise<void> {
 const channel = new BroadcastChannel(`rollcall ${new URL(".", document.baseURI).pathname}`);
 type Message = "signed in" | "signed out";
 
-/** Shows the sign-in in all tabs of this browser, once the session has ended. A new page holds nothing of the session. */
+/** Shows the sign-in in all tabs after the session is revoked. A new page contains no data of the session. */
 export function leaveEverywhere(): void {
   tellOthers("signed out");
   leave();
@@ -82,7 +82,7 @@ export function useFollowingOthers(): void {
 /** Another operator gets a new page, which holds nothing of the former one. */
 async function goOn(queries: QueryClient): Promise<void> {
   const known = queries.getQueryData(sessionQuery.queryKey);
-  const current = await getSession().catch(() => undefined); // then the next call of this page shows what is wrong
+  const current = await getSession().catch(() => undefined); // the next call of this page shows the error
   if (current === undefined) return;
   if (current.operator.id !== known?.operator.id) return window.location.reload();
   setEnded(false);

@@ -2,7 +2,7 @@ import { signOut } from "../api/sessions.ts";
 import { showError } from "../ui/toast.tsx";
 import { leaveEverywhere } from "./session.ts";
 
-/** Ends the session, in all tabs of this browser. */
+/** Signs the operator out, in all tabs of this browser. */
 export async function leaveConsole(): Promise<void> {
   try {
     await signOut({});

@@ -115,7 +115,7 @@ export function StartScreen() {
   );
 }
 
-/** Leads to the call in the explorer, in a tab of its own: the key is shown until this page is left. */
+/** A link to the call in the explorer. Opens a new tab, because this page shows the key only until it is closed. */
 function TryStep({ appid, step: { operation, title, example } }: { readonly appid: string; readonly step: Step }) {
   const { path, body } = example;
   return (

@@ -2,12 +2,12 @@ import type { Kind } from "../api/start.ts";
 import { serviceRoot } from "../lib/service-root.ts";
 
 export interface Step {
-  /** What the step leaves behind; a batch leaves nothing of its own. */
+  /** The data that the step creates; a batch creates none itself. */
   readonly leaves?: Kind;
   /** The operation whose success is the step. */
   readonly operation: string;
   readonly title: string;
-  /** In the list of what has arrived. */
+  /** The label in the list of received data. */
   readonly arrived: string;
   readonly lead: string;
   /** The call of the step, for the explorer. */

@@ -23,7 +23,7 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
   );
 }
 
-/** Copies a text even if the page is served without TLS, where `navigator.clipboard` is missing. */
+/** Copies a string, even without TLS, where `navigator.clipboard` is missing. */
 export async function copyText(text: string): Promise<void> {
   if (window.isSecureContext) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");

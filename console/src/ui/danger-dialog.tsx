@@ -11,7 +11,7 @@ interface DangerDialogProps {
   readonly title: string;
   /** The effect in one line: "Ends at once, and cannot be undone". */
   readonly lead: string;
-  /** Numbers, the effects on clients, and what does not end. */
+  /** Numbers, the effects on clients, and what is not affected. */
   readonly children?: ReactNode;
   /** Level 3: the text that the operator must type. */
   readonly typed?: string;

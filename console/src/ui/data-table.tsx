@@ -51,7 +51,7 @@ interface Pages<Row> {
   readonly hasNextPage: boolean;
   /** Whether there are more rows than a list holds. */
   readonly isCut?: boolean;
-  /** The words at the end of a list that is complete. */
+  /** Shown after the last row of a complete list. */
   readonly end?: string;
   readonly isFetchingNextPage: boolean;
   readonly fetchNextPage: () => unknown;
@@ -77,7 +77,7 @@ interface DataTableProps<Row> {
 
 const headHeight = 33;
 const narrowRowHeight = 64;
-/** Rows before the end at which the next page is fetched. */
+/** How many rows before the last one the next page is fetched. */
 const prefetchRows = 30;
 
 /** A list of any length: only visible rows are in the document, and pages are fetched as the operator scrolls. */
@@ -113,7 +113,7 @@ function Grid<Row>(props: DataTableProps<Row>) {
     estimateSize: () => rowHeight,
     scrollMargin: isNarrow ? 0 : headHeight,
     overscan: 8,
-    // A row that leaves the document takes the focus with it.
+    // When a focused row is removed from the document, the focus is lost.
     rangeExtractor: (range) => withIndex(defaultRangeExtractor(range), Math.min(active, rows.length - 1)),
     initialOffset: left?.offset ?? 0,
   });
@@ -372,7 +372,7 @@ function Cell<Row>({ column, row, isNarrow }: CellProps<Row>) {
   );
 }
 
-/** What stands beside the columns: the padding of a row, and its actions. */
+/** The width outside the columns: the padding of a row, and its actions. */
 const [paddingWidth, actionsWidth] = [24, 44];
 
 /**

@@ -10,7 +10,7 @@ interface DialogProps {
   readonly onClose: () => void;
   readonly children: ReactNode;
   readonly isWide?: boolean;
-  /** For secrets: neither Escape nor a press beside the dialog closes it. */
+  /** For secrets: neither Escape nor a press outside the dialog closes it. */
   readonly isSticky?: boolean;
   readonly role?: "dialog" | "alertdialog";
 }

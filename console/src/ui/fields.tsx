@@ -78,11 +78,11 @@ interface TextFieldProps extends Omit<AriaTextFieldProps, "className" | "childre
   readonly placeholder?: string;
   /** Several lines. */
   readonly isLong?: boolean;
-  /** Of a long text. */
+  /** The number of lines of a text area. */
   readonly rows?: number;
   /** Monospaced, for ids and JSON. */
   readonly isCode?: boolean;
-  /** Behind the text, such as its unit. */
+  /** Shown after the input, such as a unit. */
   readonly suffix?: ReactNode;
 }
 

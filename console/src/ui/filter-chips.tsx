@@ -12,7 +12,7 @@ import { Menu } from "./menu.tsx";
 export interface Filter {
   readonly name: string;
   readonly label: string;
-  /** The values to choose from; without them any text. */
+  /** The values to choose from; without them, any string. */
   readonly options?: readonly { readonly value: string; readonly label: string }[];
   /** Values that are offered while the operator types. */
   readonly suggestions?: readonly { readonly value: string; readonly label: string }[];
@@ -27,7 +27,7 @@ export interface FilterChipsProps {
   readonly filters: readonly Filter[];
   readonly values: FilterValues;
   readonly onChange: (values: FilterValues) => void;
-  /** The filter of the text box, which takes `name:value` for the others; without it, it takes these alone. */
+  /** The filter for plain words in the search box; without it, the box accepts only `name:value`. */
   readonly search?: { readonly name: string; readonly label: string };
   /** Filters that operators often need together. */
   readonly saved?: readonly { readonly label: string; readonly values: FilterValues }[];
@@ -120,7 +120,7 @@ interface SearchBoxProps {
   readonly filters: readonly Filter[];
   /** Absent where words without a filter find nothing. */
   readonly onSearch?: (text: string) => void;
-  /** The text without the filters in it, and these. */
+  /** Receives the remaining words and the parsed filters. */
   readonly onFilters: (text: string, given: FilterValues) => void;
 }
 
@@ -129,7 +129,7 @@ function SearchBox({ label, value, filters, onSearch, onFilters }: SearchBoxProp
   const [text, setText] = useState(value);
   const completions = completionsOf(text, filters);
   const timer = useRef(0);
-  // Not while the two differ by spaces alone: the next word is on its way.
+  // Not if the two differ only by spaces: the operator is about to type the next word.
   useEffect(() => setText((now) => (now.trim() === value ? now : value)), [value]);
   useEffect(() => () => window.clearTimeout(timer.current), []);
 
@@ -147,7 +147,7 @@ function SearchBox({ label, value, filters, onSearch, onFilters }: SearchBoxProp
   }
 
   /**
-   * Immediate, because a later search would lead the operator back from the page of a row that was opened meanwhile.
+   * Immediate, because a delayed search would navigate away from the page of a row that the operator has since opened.
    */
   function onBlur() {
     if (timer.current !== 0) search(text);
@@ -185,7 +185,7 @@ function SearchBox({ label, value, filters, onSearch, onFilters }: SearchBoxProp
   );
 }
 
-/** The filters in a text, such as `platform:iOS tag:my beta`, and the words before them. */
+/** Parses the filters in an input, such as `platform:iOS tag:my beta`, and the words before them. */
 function readFilters(text: string, filters: readonly Filter[]): { words: string; given: FilterValues } {
   const names = filters.map(({ name }) => name).join("|");
   const [words = "", ...parts] = names === "" ? [text] : text.split(new RegExp(`(?:^|\\s)(${names}):`));

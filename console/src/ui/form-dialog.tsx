@@ -11,7 +11,7 @@ interface FormDialogProps {
   readonly fields: readonly string[];
   /** The name of the action: "Create". */
   readonly action: string;
-  /** Whether the action can be performed with what is given. */
+  /** Whether the input is sufficient for the action. */
   readonly isReady?: boolean;
   readonly onSubmit: () => Promise<void>;
   readonly onClose: () => void;

@@ -5,7 +5,7 @@ interface Bounded {
   readonly isMore: boolean;
 }
 
-/** The counts of the server before tokens end. */
+/** The server's counts before tokens are revoked. */
 interface Impact {
   readonly devices: Bounded;
   readonly userTokens: Bounded;
@@ -24,7 +24,7 @@ interface ImpactFactsProps {
 
 const versionsShown = 5;
 
-/** The counts before an action that ends tokens. */
+/** Shows the counts before an action that revokes tokens. */
 export function ImpactFacts({ impact, devicesThat }: ImpactFactsProps) {
   if (impact === undefined) return <p role="status">Counting …</p>;
   const { devices, userTokens, activeLastHour, activeLastDay, signedShare } = impact;

@@ -14,7 +14,7 @@ interface ListBarProps extends FilterChipsProps {
   readonly orders: readonly Order[];
 }
 
-/** The line above a list: its search and filters, and at the end its order, which the address names as `sortOrder`. */
+/** The bar above a list: search, filters and order, which is `sortOrder` in the address. */
 export function ListBar({ orders, values, onChange, ...chips }: ListBarProps) {
   return (
     <div className={styles.bar}>

@@ -9,11 +9,11 @@ interface PageProps {
   readonly title: string;
   /** Before the title: a picture. */
   readonly before?: ReactNode;
-  /** Beside the title: state, id. */
+  /** After the title: state, id. */
   readonly beside?: ReactNode;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
-  /** False for pages whose list scrolls by itself. */
+  /** False for pages whose list has its own scroll area. */
   readonly isScrolling?: boolean;
 }
 
@@ -63,7 +63,7 @@ export function Sections({ children }: { readonly children: ReactNode }) {
   return <div className={styles.sections}>{children}</div>;
 }
 
-/** A list, and beside it the panel of the row that is open. */
+/** A list, with a side panel for the open row. */
 export function Split({ children }: { readonly children: ReactNode }) {
   return <div className={styles.split}>{children}</div>;
 }
@@ -76,7 +76,7 @@ interface PanelProps {
   readonly children: ReactNode;
 }
 
-/** Details beside a list; the whole page on a phone. */
+/** A side panel with details; full page on a phone. */
 export function Panel({ title, before, onClose, children }: PanelProps) {
   useShortcuts([{ keys: "escape", label: "Close the panel", run: onClose }]);
   return (
@@ -95,7 +95,7 @@ export function Panel({ title, before, onClose, children }: PanelProps) {
 
 interface TabsProps {
   readonly label: string;
-  /** Many parts: in a wide window they are a list beside the page. */
+  /** Many parts: a wide window shows them as a sidebar. */
   readonly isBeside?: boolean;
   /** Links of the class `tabClass`. */
   readonly children: ReactNode;

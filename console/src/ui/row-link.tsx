@@ -3,7 +3,7 @@ import { ActiveRow } from "./active-row.ts";
 import styles from "./parts.module.css";
 
 interface RowLinkProps {
-  /** An address in the console; without one there is no link. */
+  /** An address in the console; rendered as plain text if absent. */
   readonly href: string | undefined;
   readonly children: ReactNode;
 }

@@ -130,7 +130,7 @@ interface NoticeProps {
   readonly icon: Icon;
   readonly children: ReactNode;
   readonly action?: ReactNode;
-  /** For what keeps clients from working, or operators from being safe. */
+  /** For problems that stop clients or put operators at risk. */
   readonly isWarning?: boolean;
 }
 

@@ -75,7 +75,7 @@ function optionsOf(
     width,
     height,
     ms: 1,
-    padding: [8, 20, 0, 0], // half of the last label of the time is beside the plot
+    padding: [8, 20, 0, 0], // half of the last time label is outside the plot
     legend: { show: false },
     tzDate: (time) => (isUtc ? uPlot.tzDate(new Date(time), "Etc/UTC") : new Date(time)),
     scales: {
@@ -128,7 +128,7 @@ function rangeOf(least: number, most: number): [number, number] {
   return [least < 0 ? (low ?? least) : 0, high ?? 1];
 }
 
-/** A range is dragged over one chart; the others follow the cursor alone. */
+/** An operator drags a range over one chart; the others only follow the cursor. */
 function isMove(event: string): boolean {
   return event === "mousemove" || event === "mouseleave";
 }
@@ -149,7 +149,7 @@ function orderOf({ series, shape = "lines" }: ChartCanvasProps): readonly DrawnS
   return [...stack(own).toReversed(), ...stack(before).slice(-1)];
 }
 
-/** Each series with the sum of those up to it. */
+/** Stacks the series: each gets the cumulative sum. */
 function stack(series: readonly DrawnSeries[]): readonly DrawnSeries[] {
   let below: readonly (number | undefined)[] = [];
   return series.map((each) => {
@@ -205,7 +205,7 @@ function zoom(plot: uPlot, { onZoom, intervalMs }: ChartCanvasProps): void {
   onZoom?.(Math.round(from / intervalMs) * intervalMs, Math.round(to / intervalMs) * intervalMs + intervalMs);
 }
 
-/** An interval that has not ended yet is pale, so that its low numbers are not taken for a failure. */
+/** The current, incomplete interval is pale, so that its low numbers do not look like a failure. */
 function fadeUnfinished(plot: uPlot, { times, intervalMs, shape }: ChartCanvasProps): void {
   const last = times.at(-1);
   if (last === undefined || last + intervalMs <= Date.now()) return;

@@ -6,7 +6,7 @@ export interface ChartSeries {
   readonly tone: Tone;
   /** One for each time; undefined where there is none. */
   readonly values: readonly (number | undefined)[];
-  /** What the legend says while the pointer is elsewhere, such as the sum. */
+  /** The legend while the pointer is outside the chart, such as the sum. */
   readonly summary?: string;
   /** The same in the period before, as a faint line. */
   readonly before?: readonly (number | undefined)[];
@@ -15,7 +15,7 @@ export interface ChartSeries {
 /** A moment that explains a change in the charts. */
 export interface ChartMarker {
   readonly at: number;
-  /** Its sign: a triangle for what an operator did, a flag for a version of the app. */
+  /** The symbol: a triangle for an operator's action, a flag for a version of the app. */
   readonly kind: "change" | "version";
   readonly label: string;
 }
@@ -44,7 +44,7 @@ export interface TimeChartProps {
   readonly onZoom?: (from: number, to: number) => void;
 }
 
-/** The dash pattern of a series, in pixels: colours alone do not tell several series apart. */
+/** The dash pattern of a series, in pixels, because colour is not sufficient to distinguish series. */
 export function dashOf({ series }: Pick<TimeChartProps, "series">, tone: Tone): readonly number[] {
   return series.length === 1 ? [] : dashes[tone];
 }

@@ -83,7 +83,7 @@ interface FixedRangeProps {
   readonly onChoose: (search: RangeSearch) => void;
 }
 
-/** Begins with the range that is shown when it opens; a range that moves with the clock leaves what is typed alone. */
+/** Starts with the displayed range; later updates of a moving range do not overwrite the input. */
 function FixedRange({ range, onChoose }: FixedRangeProps) {
   const { timeZone } = usePreferences();
   const isUtc = timeZone === "utc";

@@ -28,7 +28,7 @@ export function showToast(text: string, undo?: () => Promise<unknown>): void {
   add({ text, isError: false, requestId: takeChange(), undo });
 }
 
-/** Reports what was done in the browser alone. */
+/** Reports an action that happened only in the browser. */
 export function showNote(text: string): void {
   add({ text, isError: false });
 }

@@ -153,7 +153,7 @@ interface EndTokenProps extends DialogProps {
   readonly token: UserToken;
 }
 
-/** Asks for confirmation before one sign-in ends. */
+/** Asks for confirmation before one token is revoked. */
 export function EndToken({ appid, userId, token: { id, platform, deviceID }, onClose }: EndTokenProps) {
   const refresh = useRefreshUsers(appid);
 

@@ -191,7 +191,7 @@ export function SendReset({ appid, user: { id, userName, email = "" }, onClose }
   );
 }
 
-/** The properties of a text field of a form. */
+/** The properties of a form's text field. */
 function fieldsOf<Fields extends Readonly<Record<string, unknown>>>(given: Fields, set: (next: Fields) => void) {
   return (name: keyof Fields & string) => ({
     name,

@@ -156,7 +156,7 @@ export function UsersScreen() {
 
 const userIdPattern = /^usr_[0-9a-z]{26}$/;
 
-/** A page of the users; the first begins with those of that identity, and those whose first or last name begins so. */
+/** A page of users. The first page starts with matches by identity and by the beginning of a first or last name. */
 async function findUsers(appid: string, { q, ...others }: Search, page: PageParameters, options: CallOptions) {
   const finding = listUsers({ appid, ...readFilters({ q, ...others }), ...page }, options);
   if (q === undefined || page.pagingToken !== undefined) return finding;

@@ -16,7 +16,7 @@ interface FormProps {
   readonly onClose: () => void;
 }
 
-/** The fields of a webhook as texts. */
+/** The fields of a webhook as strings. */
 interface Draft {
   readonly url: string;
   readonly types: readonly string[];
@@ -95,7 +95,7 @@ export function EditWebhook({ appid, webhook, onClose }: EditProps) {
 
   async function submit() {
     const given = Object.entries(readDraft(draft));
-    // What stays as it was is not sent: another operator may have changed it meanwhile.
+    // Unchanged fields are not sent, because another operator may have changed them.
     const changed = given.filter(([name]) => isChanged(name as keyof Draft));
     if (changed.length > 0) await changeWebhook({ appid, webhookId: webhook.id, ...Object.fromEntries(changed) });
     await refresh();
