@@ -77,7 +77,7 @@ export const budgets: Checks = {
       const calls = asked.filter(({ url, isPolling }) => url.includes("/_/api/") && !isPolling);
       const addresses = calls.map(({ url }) => url);
       assert.ok(calls.length <= firstViewCallsMax, `${screen} calls ${addresses.join(", ")}`);
-      // The charts are shared, so that the overview may bring them beside its own.
+      // The charts are shared, so the overview may download them in addition to its own code.
       const bytesMax = heading === "Overview" ? screenBytesMax + chartBytesMax : screenBytesMax;
       const bytes = sizeOf(asked.map(({ url }) => url));
       assert.ok(bytes <= bytesMax, `${screen} loads ${bytes} bytes`);
@@ -177,7 +177,7 @@ async function createContent(server: TestServer): Promise<Ids> {
   return { appid, userId: user.id, deviceId: devices.pageResults[0].id, fingerprint, webhookId: webhook.id };
 }
 
-/** More rows than a page of the server has, so that the list is long at once. */
+/** More rows than the server returns in a page, so that the list is immediately long. */
 const longPage = {
   pageResults: Array.from({ length: 100_000 }, (_, index) => ({
     id: `aud_${index}`,
@@ -189,7 +189,7 @@ const longPage = {
   currentToken: "-",
 };
 
-/** What a browser downloads of these addresses with gzip, in bytes; only files of the build count. */
+/** The gzip size of these addresses, in bytes; only files of the build count. */
 function sizeOf(addresses: readonly string[]): number {
   const names = new Set(addresses.flatMap((address) => /\/_\/console\/(assets\/[^?#]+)/.exec(address)?.[1] ?? []));
   return [...names]

@@ -67,7 +67,7 @@ export const callJourneys: Checks = {
 
     await page.goto(`${server.url}/_/console/#/apps/${appid}/explorer?operation=streamEvents`);
     await page.getByRole("button", { name: "Send" }).click();
-    await answer.getByText("200", { exact: true }).waitFor(); // though the stream does not end
+    await answer.getByText("200", { exact: true }).waitFor(); // although the stream stays open
 
     await page.goto(`${server.url}/_/console/#/apps/${appid}/rehearsals`);
     await page.getByRole("button", { name: "Switch on" }).click();

@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { registerDevice } from "./jobs/steps.ts";
 import { type Checks, connect, hold, openSignedIn, send } from "./suite.ts";
 
-/** Changes that take their time, or that another operator makes meanwhile: what the page does by itself. */
+/** Slow changes, and concurrent changes by another operator; the page alone handles both. */
 export const changeJourneys: Checks = {
   async "settings follow the server where nothing is typed, and keep what is typed while others save"(setup) {
     const { server } = setup;
@@ -59,7 +59,7 @@ export const changeJourneys: Checks = {
     await dialog.getByRole("button", { name: "Create" }).click();
     await dialog.getByRole("button", { name: "Cancel" }).and(page.locator("[disabled]")).waitFor();
     await page.keyboard.press("Escape");
-    await page.mouse.click(5, 5); // beside the dialog
+    await page.mouse.click(5, 5); // outside the dialog
     release();
     const secret = dialog.getByText(/^rk_/);
     await secret.waitFor();

@@ -61,7 +61,7 @@ export const findingJourneys: Checks = {
   },
 };
 
-/** What a browser does by itself. */
+/** Built-in functions of a browser. */
 export const typingJourneys: Checks = {
   async "what is typed right after the keys of the palette is in its field"(setup) {
     const { server } = setup;

@@ -7,7 +7,7 @@ import { spawnProgram } from "../../server/test/running-server.ts";
 import { watchPages } from "./profiles.ts";
 import { type Checks, connect } from "./suite.ts";
 
-/** The first start of a container or a service, whose output is no terminal. */
+/** The first start of a container or a service, without a terminal. */
 export const firstStartJourney: Checks = {
   async "the password that a first start wrote to a log signs in, and is changed before anything else opens"({
     browser,

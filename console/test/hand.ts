@@ -10,9 +10,9 @@ export interface Hand {
   press(control: Locator): Promise<void>;
   /** Goes to the screen of a link in the navigation. */
   follow(link: Locator): Promise<void>;
-  /** Replaces the text of a field. */
+  /** Replaces the value of a field. */
   fill(field: Locator, text: string): Promise<void>;
-  /** Ticks the checkbox with this text. */
+  /** Ticks the checkbox with this label. */
   tick(within: Locator, text: string): Promise<void>;
   /** Opens the page of a row. */
   open(row: Locator): Promise<void>;
@@ -30,7 +30,7 @@ export const mouse: Hand = {
   follow: (link) => link.click(),
   fill: (field, text) => field.fill(text),
   tick: (within, text) => within.getByText(text).click(),
-  open: (row) => row.click({ position: { x: 24, y: 12 } }), // beside the ids, which a press copies
+  open: (row) => row.click({ position: { x: 24, y: 12 } }), // not on an id, because a press copies it
   async toEnd(list) {
     await list.hover();
     await list.page().mouse.wheel(0, 1_000_000);

@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { registerDevice } from "./jobs/steps.ts";
 import { type Checks, connect, hold, openSignedIn, send, signIn } from "./suite.ts";
 
-/** What the page does when calls fail or wait, and when something changes elsewhere: the database makes no difference. */
+/** Failed and delayed calls, and changes from elsewhere. The database makes no difference. */
 export const interruptedJourneys: Checks = {
   async "a next page that fails is not asked for again and again, though the address names an entry beyond it"(setup) {
     const call = await connect(setup.server);
@@ -169,7 +169,7 @@ export const interruptedJourneys: Checks = {
     const box = page.getByPlaceholder("Name", { exact: true });
     await box.fill("zzz");
     await page.getByText("Nothing matches this filter").waitFor();
-    await page.context().clearCookies(); // as when the session was ended elsewhere
+    await page.context().clearCookies(); // as if the session had been revoked elsewhere
     await page.evaluate(markDocument);
     await page.getByRole("heading", { level: 1 }).press("r");
     const ended = page.getByRole("dialog", { name: "Your session has ended" });

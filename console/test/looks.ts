@@ -7,7 +7,7 @@ import { type Screen, screens } from "./looks/screens.ts";
 import { phone, type Tour, windows } from "./looks/views.ts";
 import { type Checks, type Setup, signIn } from "./suite.ts";
 
-/** Windows that take turns on the processors: while one loads, the other draws. The system slows down tabs in the background. */
+/** Separate windows, so that one loads while the other draws; the browser throttles background tabs. */
 const windowsOfTour = 2;
 
 export const looksInWindows: Checks = checksOf(windows);
@@ -31,7 +31,7 @@ export const lookNames = [...windows.views, ...phone.views]
 async function examineScreens(setup: Setup, tour: Tour): Promise<void> {
   const { server, open, openSession } = setup;
   const ids = await contentOf(server);
-  const profile = { ...tour.profile, bypassCSP: true }; // for axe alone
+  const profile = { ...tour.profile, bypassCSP: true }; // only for axe
   const first = await open(profile);
   const problems = await examine(first, "sign-in", tour, setup);
   await signIn(first, server);
@@ -45,7 +45,7 @@ async function examineScreens(setup: Setup, tour: Tour): Promise<void> {
 /** Examines screens in one window until none is left. */
 async function examineNext(page: Page, waiting: Screen[], ids: Ids, tour: Tour, setup: Setup): Promise<string[]> {
   const problems: string[] = [];
-  page.on("dialog", (dialog) => void dialog.accept()); // that asks whether to leave what was typed
+  page.on("dialog", (dialog) => void dialog.accept()); // the prompt about unsaved input
   for (let screen = waiting.shift(); screen !== undefined; screen = waiting.shift()) {
     await openScreen(page, setup.server.url, screen, ids);
     problems.push(...(await examine(page, screen.name, tour, setup)));

@@ -9,7 +9,7 @@ import { registerDevice } from "./jobs/steps.ts";
 import { addHistory, newVersions, peaks, seenOrigins } from "./looks/content.ts";
 import { type Checks, connect, hold, openSignedIn, send, signIn } from "./suite.ts";
 
-/** What the page does by itself, so that the database makes no difference. */
+/** Behaviour of the page, on which the database has no influence. */
 export const pageJourneys: Checks = {
   async "a list is walked with the keyboard alone"({ open, server }) {
     const call = await connect(server);

@@ -16,7 +16,7 @@ export interface Options {
   readonly executablePath: string;
   /** The folder for pictures of the screens. */
   readonly pictures: string;
-  /** Runs only checks whose names have one of these texts; all if it is empty. */
+  /** Runs only checks whose names contain one of these strings; all if it is empty. */
   readonly only: readonly string[];
 }
 
@@ -27,7 +27,7 @@ interface Counts {
   readonly seconds: Map<string, number>;
 }
 
-/** Runs the phases one after the other in one browser, and the tracks of each at once. */
+/** Runs the phases in sequence in one browser, and the tracks of a phase concurrently. */
 export async function runConsoleSuite(options: Options): Promise<{ passed: number; failed: number }> {
   mkdirSync(options.pictures, { recursive: true });
   const browser = await chromium.launch({ executablePath: options.executablePath, args: quietFlags });
@@ -105,8 +105,8 @@ interface Shared {
 }
 
 /**
- * A check that fails has a second attempt, since a busy machine can make a browser miss a time limit. Both are reported. What the
- * second one makes has other names than what the first one left.
+ * Retries a failed check once, since a browser on a busy machine can miss a time limit. Reports both attempts. The objects of
+ * the second attempt have other names than those of the first.
  */
 async function runCheckTwiceAtMost(check: NamedCheck, shared: Shared, counts: Counts): Promise<void> {
   const startedAt = performance.now();
@@ -124,7 +124,7 @@ async function runCheck({ name, check, hand }: NamedCheck, shared: Shared): Prom
   const { engine, server, browser, profiles } = shared;
   const contexts: BrowserContext[] = [];
   const misdeeds = profiles.get(hand)?.misdeeds ?? [];
-  misdeeds.length = 0; // those of an earlier check
+  misdeeds.length = 0; // discards the entries of an earlier check
   const openBlank = async (profile: Profile) => {
     // Animations take time of the processors, and no check watches them.
     const page = await watchPages(browser, server.url, { reducedMotion: "reduce", ...profile }, misdeeds);
@@ -150,7 +150,7 @@ async function runCheck({ name, check, hand }: NamedCheck, shared: Shared): Prom
   const reopen = async () => {
     const profile = profiles.get(hand);
     if (profile === undefined || performance.now() - profile.since > sharedMsMax) return undefined;
-    // A new tab would start a process of its own, which takes twice the time.
+    // A new tab would start another process, which takes twice as long.
     const page = profile.context.pages()[0] ?? (await profile.context.newPage());
     // With another query, which the console drops, it is loaded again, in the process of the tab.
     await page.goto(`${server.url}/_/console/?#/apps`);
@@ -160,7 +160,7 @@ async function runCheck({ name, check, hand }: NamedCheck, shared: Shared): Prom
   const share = (page: Page) => {
     const before = profiles.get(hand)?.context;
     if (before !== undefined) contexts.push(before); // too old
-    // That asks whether to leave what the check before has typed. It may have left by then.
+    // The previous check may have left a prompt about unsaved input.
     page.context().on("dialog", (dialog) => {
       const isOfLeaving = dialog.type() === "beforeunload";
       (isOfLeaving ? dialog.accept() : dialog.dismiss()).catch(() => undefined);

@@ -49,7 +49,7 @@ export const screenJourneys: Checks = {
     assert.ok(csv.includes("createApplication") && csv.includes(appid), csv);
 
     await call("POST", `/applications/${appid}/keys`, { label: "new" });
-    const offered = page.getByRole("button", { name: /^[12] new$/ }); // within half a minute; the export is an entry, too
+    const offered = page.getByRole("button", { name: /^[12] new$/ }); // within half a minute; the export is also an entry
     await offered.click();
     await page.getByRole("row").filter({ hasText: "Create application key" }).waitFor();
     await offered.waitFor({ state: "detached" });

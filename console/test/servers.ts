@@ -22,7 +22,7 @@ export function startOnPostgres(databaseUrl: string): Promise<TestServer> {
   return startServer({ DATABASE_URL: databaseUrl });
 }
 
-/** A server on SQLite that is the region "main" beside "eu", which does not run. */
+/** A server on SQLite as region "main" of two; the other, "eu", does not run. */
 export function startMainRegion(): Promise<TestServer> {
   const regions = { REGIONS: `main=http://127.0.0.1:9,eu=${otherRegion}`, REGION_SECRET: "a secret between regions" };
   return startServer({ PASSWORD_HASH_MEMORY_KIB: "8", ...regions });

@@ -12,11 +12,11 @@ export interface Setup {
   readonly hand: Hand;
   /** A new browser profile with one tab, at the sign-in. It fails the check when a page performs a forbidden action. */
   open(profile?: Profile): Promise<Page>;
-  /** Like `open`, signed in by a call, at the list of applications: for checks of which the sign-in is no part. */
+  /** Like `open`, but signed in by a call, at the list of applications: for checks that do not test the sign-in. */
   openSession(profile?: Profile): Promise<Page>;
   /** The tab of the profile that an earlier check with the same input device has shared, at the list of applications. */
   reopen(): Promise<Page | undefined>;
-  /** Keeps the profile of the tab for `reopen`: its operator is signed in, and stays so. */
+  /** Saves the profile of the tab, with its signed-in operator, for `reopen`. */
   share(page: Page): void;
 }
 
@@ -59,7 +59,7 @@ export async function send(url: string, method: string, body?: object, headers: 
   return answer;
 }
 
-/** Holds the next call of this method and address back. @returns lets it go on */
+/** Delays the next call of this method and address. @returns a function that releases it */
 export async function hold(page: Page, method: string, address: string | RegExp): Promise<() => void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   await page.route(

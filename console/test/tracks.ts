@@ -54,7 +54,7 @@ function trackOfJobs(engine: Track["engine"], hand: Hand, checks: Checks): Track
 }
 
 /**
- * By keyboard on one engine: the keys are a matter of the console alone. They take as long as two mice, so half of the jobs
+ * By keyboard on one engine: the keys depend only on the console. They take as long as two mice, so half of the jobs
  * are a track.
  */
 const tracksOfJobs: readonly Track[] = [

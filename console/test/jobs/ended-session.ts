@@ -12,7 +12,7 @@ export async function endSessionWhileTyping(setup: Setup): Promise<void> {
   await hand.press(page.getByRole("link", { name: "Tokens", exact: true }));
   const field = page.getByLabel("User tokens", { exact: true });
   await hand.fill(field, "3");
-  await page.context().clearCookies(); // as when the session was ended elsewhere
+  await page.context().clearCookies(); // as if the session had been revoked elsewhere
   await hand.press(page.getByRole("button", { name: "Save" }));
 
   const dialog = page.getByRole("dialog", { name: "Your session has ended" });

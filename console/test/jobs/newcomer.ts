@@ -47,7 +47,7 @@ function runInPython(program: string): string {
   return execFileSync("python3", ["-"], { input: program, encoding: "utf8", env });
 }
 
-/** What a person sees who pastes the snippets into one shell, without the messages. */
+/** The output of the snippets when a person pastes them into one shell, without the messages. */
 function runInShell(snippets: readonly string[]): string {
   return execFileSync("sh", { input: snippets.join("\n"), encoding: "utf8", stdio: ["pipe", "pipe", "ignore"] });
 }

@@ -31,7 +31,7 @@ export async function goTo({ hand }: Setup, page: Page, application: string, scr
   await page.getByRole("heading", { level: 1, name: screen }).waitFor();
 }
 
-/** Types the text that the dialog requires, and confirms. */
+/** Types the confirmation that the dialog requires, and confirms. */
 export async function confirm({ hand }: Setup, page: Page, action: string): Promise<void> {
   const dialog = page.getByRole("alertdialog");
   const [, typed = ""] = /Type “(.+)” to confirm/.exec((await dialog.textContent()) ?? "") ?? [];

@@ -12,7 +12,7 @@ export type Ids = Readonly<Record<string, string>>;
 
 type Caller = Awaited<ReturnType<typeof connect>>;
 
-/** No server listens there, so a delivery to it fails at once. */
+/** No server listens there, so a delivery to it fails immediately. */
 export const closedPort = "http://127.0.0.1:9";
 
 const manyUsers = 100_000;
@@ -33,7 +33,7 @@ export function addressOf(at: string, ids: Ids): string {
   return at.replaceAll(/\$(\w+)/g, (_, name: string) => ids[name] ?? "");
 }
 
-/** The calls and the versions of the app of the last day, written beside the server, which writes a row a minute. */
+/** Calls and app versions of the last day, written directly to the database: the server writes one row a minute. */
 export function addHistory(dataDir: string, appid: string): void {
   const database = new DatabaseSync(path.join(dataDir, "rollcall.db"), { timeout: 60_000 });
   try {
@@ -140,7 +140,7 @@ async function addUsers(dataDir: string, appid: string): Promise<void> {
   }
 }
 
-/** Events of the last 30 days: many on some days, more every day, and on one day alone. */
+/** Events of the last 30 days: many on some days, more every day, and only on one day. */
 function eventsOfMonth(): { key: string; timestamp: number }[] {
   const perDay: Readonly<Record<string, (ago: number) => number>> = {
     "screen.opened": (ago) => Math.round(8 + 7 * Math.sin(ago / 3)),
@@ -154,7 +154,7 @@ function eventsOfMonth(): { key: string; timestamp: number }[] {
   }).flat();
 }
 
-/** An application with a user, a device and a crash whose texts are long and of many kinds; the ids of all. */
+/** Creates an application with a user, a device and a crash with long and unusual strings. @returns their ids */
 async function createContent(url: string, call: Caller): Promise<Ids> {
   const text = `${"A long text of an app ".repeat(4)}👩‍🚀 שלום`;
   const { result: application } = await call("POST", "/applications", { name: text });

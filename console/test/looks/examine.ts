@@ -67,7 +67,7 @@ async function savePicture(page: Page, file: string): Promise<void> {
 
 const debuggers = new WeakMap<Page, Promise<CDPSession>>();
 
-/** At once, because each call of the browser takes longer than they do. */
+/** Runs the checks in one browser call, because a call takes longer than a check. */
 const findAll = `[${[findMisfits, findOverlaps, findMotion].map((find) => `...(${find})()`).join(", ")}]`;
 
 /** Changes only what differs from the view before: each change draws the whole page again. */

@@ -49,7 +49,7 @@ function examineFocus(): string {
   if (x < 0 || y < 0 || x > window.innerWidth || y > window.innerHeight) return `out of sight: ${name}`;
   const shown = document.elementFromPoint(x, y);
   if (shown !== null && !element.contains(shown) && !shown.contains(element)) return `behind something: ${name}`;
-  // The ring of a checkbox is around its box, beside the input.
+  // The ring of a checkbox is around its box, not around the input.
   const ringed = [element, ...(element.closest("label")?.querySelectorAll("*") ?? [])];
   const hasRing = ringed.some((each) => {
     const { outlineStyle, outlineWidth } = getComputedStyle(each);

@@ -1,6 +1,6 @@
 // Each function runs in the page, so it contains all functions that it needs.
 
-/** Whether the page scrolls sideways, and which texts end without an ellipsis. */
+/** Finds horizontal scrolling, and text that is cut off without an ellipsis. */
 export function findMisfits(): string[] {
   const { scrollWidth, clientWidth } = document.documentElement;
   const cut = [...document.querySelectorAll<HTMLElement>("body *")].filter((element) => {
@@ -16,7 +16,7 @@ export function findMisfits(): string[] {
 }
 
 /**
- * Texts that are drawn over other texts. Elements behind a background, such as that of a dialog, are hidden and no
+ * Finds overlapping text. Elements behind a background, such as that of a dialog, are hidden and no
  * misfit.
  */
 export function findOverlaps(): string[] {

@@ -1,6 +1,6 @@
 import type { Profile } from "../profiles.ts";
 
-/** The rules of axe that are applied: all of WCAG, or those of colours, for a theme whose other rules are those of the first. */
+/** The rules of axe to apply: all of WCAG or, for further themes, only the colour rules. */
 export type Rules = "all" | "colours";
 
 /** A window in which each screen is examined. */

@@ -6,7 +6,7 @@ import { screens } from "../looks/screens.ts";
 import { type Checks, connect, send } from "../suite.ts";
 
 /**
- * Texts that were markup, code or an address in another product. They set the title of the page if the console does not
+ * Strings that other products have executed as markup, code or an address. They set the page title if the console does not
  * treat them as text.
  */
 const texts = [
@@ -69,8 +69,8 @@ function visibleText(page: Page): Promise<string> {
 }
 
 /**
- * An application with each text in each field that apps and operators choose.
- * @returns the ids of the objects with the first text
+ * Creates an application with each string in each field that apps and operators can set.
+ * @returns the ids of the objects with the first string
  */
 async function createHostileContent(
   url: string,
