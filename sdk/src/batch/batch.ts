@@ -61,7 +61,7 @@ export class BatchFailed extends RollcallError {
   }
 }
 
-/** The parts of its client that a batch needs. */
+/** The dependencies of a batch. */
 export interface BatchSender {
   readonly pace: Pace;
   send<T>(call: Call<T>, options: CallOptions): Sent<T>;

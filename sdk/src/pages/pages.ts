@@ -115,6 +115,6 @@ export function createPages<T>(fetchPage: FetchPage<T>, given?: PageOptions): Pa
     pages: () => ({ [Symbol.asyncIterator]: iteratePages }),
     [Symbol.asyncIterator]: iterateItems,
   };
-  // `catch` and `finally` call `then`, and so does `await`, because it is no promise that has begun.
+  // `await`, `catch` and `finally` all call `then` of `listing`, because the object is not a native promise.
   return Object.assign(Object.create(Promise.prototype), listing);
 }

@@ -6,7 +6,7 @@ import type { Limits } from "./limits.ts";
 import type { CallOptions } from "./options.ts";
 import { reportProgress } from "./progress.ts";
 
-/** The parts of its call that a download needs. */
+/** The details of the call that a download needs. */
 interface DownloadCall {
   readonly call: AnyCall;
   readonly options: CallOptions;

@@ -3,7 +3,7 @@ import type { AnyCall } from "../wire/call.ts";
 import { ConfigurationError, describeCall, type ErrorDetails } from "../wire/errors.ts";
 import type { Repeatability } from "./answer.ts";
 
-/** A call that is sent until it is answered, with the key under which the service applies it once. */
+/** A call with the idempotency key that makes its retries safe. */
 export interface KeyedCall extends Repeatability {
   readonly call: AnyCall;
   readonly key: string | undefined;

@@ -30,7 +30,7 @@ export interface Principal {
    */
   credentials(): Awaitable<Credentials>;
   /**
-   * Called when the service has answered AuthAccessTokenInvalid; the call is repeated once with the returned
+   * Called when the service has answered AuthAccessTokenInvalid; the call is retried once with the returned
    * credentials. It is not called when an earlier attempt of `logoutUser`, `deleteUser` or `endToken` had an unknown
    * outcome: that is a success.
    *

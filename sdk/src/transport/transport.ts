@@ -18,7 +18,7 @@ import { createRepeats, type NextRepeat } from "./repeats.ts";
 import { buildRequest } from "./request.ts";
 import type { Uploads } from "./upload.ts";
 
-/** Sends calls, and retries them until they are answered or their time is up. */
+/** Sends calls, and retries them until they get a response or time out. */
 export interface Transport {
   /** The request begins in the next microtask. */
   send<T>(call: Call<T>, principal: PrincipalSource, options?: CallOptions): Sent<T>;
@@ -166,7 +166,7 @@ export function createTransport(
     }
   }
 
-  /** Makes one attempt, as soon as the gate of the principal lets it pass. */
+  /** Makes one attempt as soon as the circuit breaker of the principal admits it. */
   async function attemptAtGate(sending: Sending, principalId: string, credentials: Credentials): Promise<Judged> {
     const { request, isRead, until, run } = sending;
     const { root, token } = credentials;

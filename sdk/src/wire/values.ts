@@ -4,12 +4,12 @@ export interface Place {
   readonly lng: number;
 }
 
-/** A circle. */
+/** A circle: its centre, and its radius in metres. */
 export interface Near extends Place {
   readonly meters: number;
 }
 
-/** A box; one whose west is east of its east crosses the antimeridian. */
+/** A box. It crosses the antimeridian if `southWest.lng` is greater than `northEast.lng`. */
 export interface Box {
   readonly southWest: Place;
   readonly northEast: Place;

@@ -37,7 +37,7 @@ export interface EventListener {
 }
 
 export interface Subscription {
-  /** The cursor to continue from later, with the option `after`; undefined until the service has answered. */
+  /** The cursor to continue from later, with the option `after`; undefined before the first response. */
   readonly cursor: string | undefined;
   stop(): void;
 }
