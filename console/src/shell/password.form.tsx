@@ -26,7 +26,7 @@ export function PasswordForm({ known, beside }: PasswordFormProps) {
     try {
       await changeOwnPassword({ password, currentPassword });
     } catch (error) {
-      if (!("password" in fieldErrors(error))) setAsked(true); // the request may have been applied
+      if (!("password" in fieldErrors(error))) setAsked(true); // the current password may have changed
       throw error;
     }
     setCurrent("");

@@ -166,8 +166,10 @@ describe("positions of the log on PostgreSQL", { skip }, () => {
     assert.deepEqual([count, distinct, first, last].map(Number), [total, total, 1, total]);
   });
 
-  it("a backlog delays the registration of a device, a call without a caller", async () => {
+  it("a backlog delays the registration of a device, a call without a caller", async (t) => {
     const { appid, application } = await startRecording();
+    const placing = startPlacing(test.app); // as in every process: continues after a failed transaction
+    t.after(() => placing.stop());
     await addWaiting(appid, 20_000);
     test.app.eventLog.place(appid);
     const { waitForBacklog } = test.app.eventLog;
