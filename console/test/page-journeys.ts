@@ -241,8 +241,10 @@ export const pageJourneys: Checks = {
     const open = (part: string) =>
       page.goto(`${server.url}/_/console/#/apps/${application.appid}/settings?part=${part}`);
     const saveAs = async (title: string) => {
+      const saved = page.waitForResponse((response) => response.request().method() === "PATCH");
       await save?.click();
-      await page.getByText(`Saved: ${title}.`).waitFor();
+      await saved;
+      await page.getByText(`Saved: ${title}.`).last().waitFor(); // the message of an earlier change may still be shown
     };
     const add = async (group: Locator, operation: string) => {
       await group.getByLabel("Add an operation").selectOption(operation);
