@@ -56,9 +56,13 @@ export function compose(setting: Setting, mood: Mood, known: Readonly<Record<str
     path: operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => escapeSegment(inPath.get(name), mood, random)),
     query: noise(confirm(valuesOf(operation.inQuery, true)), mood, random),
     body: noise(confirm(valuesOf(operation.inBody, true)), mood, random),
-    headers: valuesOf(operation.inHeaders, true),
+    headers: [...valuesOf(operation.inHeaders, true), ...(operation.id === forConsole ? [consoleHeader] : [])],
   };
 }
+
+/** The operation that answers calls of the console only. */
+const forConsole = "findOperatorSession";
+const consoleHeader: Named = ["X-Rollcall-Console", "1"];
 
 function honestFor(parameter: Parameter, setting: Setting): unknown {
   const common = commonValue(parameter.name, setting);

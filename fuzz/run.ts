@@ -76,7 +76,7 @@ async function fuzz(
   const progress = createProgress(engine === "sqlite" ? "SQLite" : "PostgreSQL", calls);
 
   function fail(plan: Plan | undefined, { kind, details }: Fault, answer?: Answer): void {
-    const operation = plan?.operation.id ?? "afterCommit";
+    const operation = plan?.operation.id ?? "afterwards";
     const known = failures.get(`${operation} ${kind}`);
     if (known !== undefined) {
       known.count += 1;

@@ -90,8 +90,11 @@ const findSession = operation({
   errors: ["AuthFailed"],
   async handle({ call }, services) {
     const browser = call.browser?.();
-    if (call.authorization !== undefined || browser?.consoleCall === undefined) throw new ApiError("AuthFailed");
-    const caller = await services.operatorCallers.findByCookie({ browser, isDownload: false });
+    if (browser?.consoleCall === undefined) throw new ApiError("AuthFailed");
+    const caller =
+      call.authorization === undefined
+        ? await services.operatorCallers.findByCookie({ browser, isDownload: false })
+        : undefined;
     const session = caller && (await readSession(caller, services));
     return session === undefined ? {} : { session };
   },
