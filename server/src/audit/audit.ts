@@ -41,7 +41,7 @@ function createAuditQueue({ database, clock, ids, log }: AuditServices): AuditQu
   let lost = 0;
   let lostAt: number | undefined;
   let timer: NodeJS.Timeout | undefined;
-  const serialize = createSerializer(); // so that no row is written twice
+  const runExclusively = createMutex(); // so that no row is written twice
   let isClosed = false;
 
   function put(event: AuditEvent): void {
@@ -71,7 +71,7 @@ function createAuditQueue({ database, clock, ids, log }: AuditServices): AuditQu
   function writeSoon(): void {
     if (timer !== undefined || isClosed) return;
     timer = setTimeout(async () => {
-      await serialize(writeSome).catch((err) =>
+      await runExclusively(writeSome).catch((err) =>
         log.warn({ err }, "the audit log was not written; the write will be retried"),
       );
       timer = undefined;
@@ -120,18 +120,18 @@ function createAuditQueue({ database, clock, ids, log }: AuditServices): AuditQu
       return lostAt;
     },
 
-    save: () => serialize(writeAll),
+    save: () => runExclusively(writeAll),
 
     async close() {
       isClosed = true;
       clearTimeout(timer);
-      await serialize(writeAll);
+      await runExclusively(writeAll);
     },
   };
 }
 
 /** Returns a function that runs work after all earlier work, even if that failed. */
-function createSerializer(): (work: () => Promise<void>) => Promise<void> {
+function createMutex(): (work: () => Promise<void>) => Promise<void> {
   let running: Promise<void> = Promise.resolve();
   return (work) => {
     const done = running.then(work);

@@ -86,7 +86,7 @@ function listenToSignals(url: string, options: SessionOptions, listener: SignalL
   };
 }
 
-const shareOfJoints = 0.7;
+const shareOfOuterTransactions = 0.7;
 const findCitus = "select 1 from pg_extension where extname = 'citus'";
 
 /**
@@ -125,7 +125,7 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
     queriesOver: (connection) => kyselyOver(() => connection),
   });
   // An outer transaction may hold its connection for long; some connections are reserved for short statements.
-  const nestedMax = Math.max(1, Math.floor(options.connectionsMax * shareOfJoints));
+  const nestedMax = Math.max(1, Math.floor(options.connectionsMax * shareOfOuterTransactions));
   const transactions = createTransactions(write, options.timeoutMs, {
     openMax: nestedMax,
     writeInGroup: (work, applicationId) => untilWritten(inGroups(work, applicationId)),
