@@ -3,7 +3,7 @@ import type { Database, Queries, Transaction } from "../db/database.ts";
 import type { AuditRow } from "../db/tables.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
-import { createTokenBuckets } from "../lib/token-buckets.ts";
+import { createTokenBuckets } from "../limits/token-buckets.ts";
 import { type AuditEvent, newAuditRow } from "./audit.events.ts";
 import { insertAuditRows, saveNotedRows } from "./audit.store.ts";
 import { createRefusalFolds, isFoldable, repeated } from "./refusal-folds.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { ApiError } from "../lib/errors.ts";
-import type { TokenBucket } from "../lib/token-buckets.ts";
 import type { LimitCounters } from "../limits/counters.ts";
+import type { TokenBucket } from "../limits/token-buckets.ts";
 
 /** Limits how often one user changes the password, because each change takes two hashes. */
 export interface PasswordChanges {

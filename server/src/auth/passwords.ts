@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { createRequire } from "node:module";
 import type { Config } from "../config/config.ts";
 import type { Database } from "../db/database.ts";
-import type { LaneStatistics } from "../lib/fair-queue.ts";
 import { durationBounds, Histogram } from "../lib/histogram.ts";
 import { lowerThreadPoolPriority } from "../lib/thread-priority.ts";
+import type { LaneStatistics } from "../limits/fair-queue.ts";
 import { createHashQueue, type HashLane, type HashTicket } from "./guard/hash-queue.ts";
 
 /** Hashes and verifies passwords with argon2id on the thread pool, a bounded number at a time, in fair order. */

@@ -1,5 +1,4 @@
 import { ApiError } from "../lib/errors.ts";
-import type { Limit } from "../lib/token-buckets.ts";
 import type { Call } from "./call.ts";
 
 /** The settings of an application that decide whether a call is accepted. */
@@ -25,6 +24,12 @@ export interface ApplicationPolicy {
   readonly allowsRehearsal: boolean;
   /** Whether responses contain hints for the developers of the app. */
   readonly isDebugged: boolean;
+}
+
+/** A rate limit: a burst of `burst`, and `perSecond` continuously. */
+export interface Limit {
+  readonly perSecond: number;
+  readonly burst: number;
 }
 
 /** The limits of an application, which override those of the deployment. */

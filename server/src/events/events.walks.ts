@@ -1,5 +1,5 @@
 import type { PlacedEvent } from "../event-log/log-rows.store.ts";
-import { createTokenBuckets } from "../lib/token-buckets.ts";
+import { createTokenBuckets } from "../limits/token-buckets.ts";
 import { Audience } from "./events.audience.ts";
 import type { EventStream } from "./events.stream.ts";
 

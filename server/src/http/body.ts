@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import type { HeldBytes } from "../lib/byte-budget.ts";
 import { ApiError } from "../lib/errors.ts";
+import type { HeldBytes } from "../limits/byte-budget.ts";
 import { noteDiscarded } from "./memory-relief.ts";
 
 const bytesFirst = 65_536;

@@ -9,7 +9,7 @@ import fc from "fast-check";
 import { openRaw, type RawConnection } from "../../test/harness.ts";
 import { until } from "../../test/until.ts";
 import { createLog } from "../config/log.ts";
-import { createByteBudget } from "../lib/byte-budget.ts";
+import { createByteBudget } from "../limits/byte-budget.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
 import type { AnsweredCall } from "./request-observer.ts";
 

@@ -1,10 +1,10 @@
-import type { ByteBudget, HeldBytes } from "../lib/byte-budget.ts";
 import { Abandoned } from "../lib/call-work.ts";
 import { ApiError } from "../lib/errors.ts";
 import { addressGroup } from "../lib/ip-addresses.ts";
 import { type Owner, ownerOf } from "../lib/owner.ts";
+import type { ByteBudget, HeldBytes } from "../limits/byte-budget.ts";
+import { createByteQueue } from "../limits/byte-queue.ts";
 import { tooManyBytes } from "./body.ts";
-import { createByteQueue } from "./byte-queue.ts";
 import type { Exchange } from "./exchange.ts";
 import { noteReleased } from "./memory-relief.ts";
 

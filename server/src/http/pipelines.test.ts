@@ -9,7 +9,7 @@ import { openRaw, type RawConnection } from "../../test/harness.ts";
 import { until } from "../../test/until.ts";
 import { createLog } from "../config/log.ts";
 import type { StreamSink } from "../contract/stream-result.ts";
-import { createByteBudget } from "../lib/byte-budget.ts";
+import { createByteBudget } from "../limits/byte-budget.ts";
 import { Exchange } from "./exchange.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
 import { sendStream } from "./send-stream.ts";

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import type { HeldBytes } from "../lib/byte-budget.ts";
+import type { HeldBytes } from "../limits/byte-budget.ts";
 import {
   type HttpConnection,
   type HttpParser,

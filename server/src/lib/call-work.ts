@@ -1,5 +1,4 @@
 import { type Owner, type OwningCaller, ownerOf } from "./owner.ts";
-import type { TokenBucket } from "./token-buckets.ts";
 
 /** Stops the work of a call whose client has disconnected. */
 export class Abandoned extends Error {}
@@ -13,11 +12,6 @@ const rowsPerCharge = 1_000;
 
 const ticks = createFairTicks();
 
-interface WorkLimits {
-  /** Counts the cost of an admitted call as this many additional calls. */
-  charge(bucket: TokenBucket, calls: number): void;
-}
-
 /**
  * Measures the database work of one call. A search stops when it has examined too many rows or its client has
  * disconnected. The examined rows count against the caller's rate limit.
@@ -27,19 +21,17 @@ export class CallWork {
   /** The rows that statements of the call have returned, including rows that are not in the response. */
   rows = 0;
   #caller: OwningCaller | undefined;
-  #bucket: TokenBucket | undefined;
-  #limits: WorkLimits | undefined;
+  #charge: ((calls: number) => void) | undefined;
   #charged = 0;
 
   constructor(isGone: () => boolean = () => false) {
     this.isGone = isGone;
   }
 
-  /** @param bucket the rate limit of the caller */
-  belongsTo(caller: OwningCaller, bucket: TokenBucket, limits: WorkLimits): void {
+  /** @param charge counts the cost of the call as this many additional calls of the caller */
+  belongsTo(caller: OwningCaller, charge: (calls: number) => void): void {
     this.#caller = caller;
-    this.#bucket = bucket;
-    this.#limits = limits;
+    this.#charge = charge;
   }
 
   examined(rows: number): void {
@@ -47,7 +39,7 @@ export class CallWork {
     const due = Math.floor((this.rows - rowsFree) / rowsPerCharge) - this.#charged;
     if (due <= 0) return;
     this.#charged += due;
-    if (this.#bucket !== undefined) this.#limits?.charge(this.#bucket, due);
+    this.#charge?.(due);
   }
 
   isExhausted(): boolean {

@@ -8,9 +8,9 @@ import { deleteEnded } from "../db/steps.ts";
 import { runInCall } from "../lib/current-call.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
 import { createSigner } from "../lib/signer.ts";
-import { createTokenBuckets, type TokenBuckets } from "../lib/token-buckets.ts";
 import { lendTokens } from "./shared-buckets.store.ts";
 import { SharedBucket, type TokenLedger } from "./shared-buckets.ts";
+import { createTokenBuckets, type TokenBuckets } from "./token-buckets.ts";
 
 /**
  * Stores shared counters in the database. While the database does not answer in time, each process counts separately.

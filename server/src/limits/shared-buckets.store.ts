@@ -1,6 +1,7 @@
 import { sql } from "kysely";
+import type { Limit } from "../contract/policy.ts";
 import type { Queries } from "../db/database.ts";
-import { type Limit, tolerance } from "../lib/token-buckets.ts";
+import { tolerance } from "./token-buckets.ts";
 
 /** The subject of a shared counter. */
 export interface CounterKey {

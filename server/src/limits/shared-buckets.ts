@@ -1,5 +1,6 @@
-import { type Limit, TokenBucket, tolerance } from "../lib/token-buckets.ts";
+import type { Limit } from "../contract/policy.ts";
 import { type CounterKey, type Lent, type Loan, loanShare } from "./shared-buckets.store.ts";
+import { TokenBucket, tolerance } from "./token-buckets.ts";
 
 /** Counts the tokens that the processes of a deployment hand out. */
 export interface TokenLedger {

@@ -23,7 +23,7 @@ import { createSerializer } from "../contract/serializer.ts";
 import { StreamResult } from "../contract/stream-result.ts";
 import { runAs } from "../lib/current-call.ts";
 import { ApiError, Interrupted } from "../lib/errors.ts";
-import type { TokenBucket } from "../lib/token-buckets.ts";
+import type { TokenBucket } from "../limits/token-buckets.ts";
 import { admit, requireRole, requireRoleWithout } from "./admission.ts";
 import { errorReply, type Reply, successReply, toApiError } from "./envelope.ts";
 import { fingerprintOf } from "./fingerprint.ts";
@@ -158,7 +158,10 @@ async function perform(bound: Bound, call: Call, caller: AnyCaller | undefined):
   try {
     const admitted = admit(route, call, caller, rateLimits);
     bucket = admitted instanceof Promise ? await admitted : admitted;
-    if (bucket !== undefined && caller !== undefined) call.work?.belongsTo(caller, bucket, rateLimits);
+    if (bucket !== undefined && caller !== undefined) {
+      const charged = bucket;
+      call.work?.belongsTo(caller, (calls) => rateLimits.charge(charged, calls));
+    }
     const run =
       isChange && caller !== undefined
         ? (begun: Call) => runAs(actorOf(caller), () => answer(bound, begun, caller))

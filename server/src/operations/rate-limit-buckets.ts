@@ -1,10 +1,10 @@
 import type { Call } from "../contract/call.ts";
-import { type ApplicationPolicy, matchesPattern } from "../contract/policy.ts";
+import { type ApplicationPolicy, type Limit, matchesPattern } from "../contract/policy.ts";
 import type { AddressLimit, AnyCaller, Caller, Route } from "../contract/route.ts";
 import { createAgeCheck } from "../lib/ids.ts";
 import { addressGroup } from "../lib/ip-addresses.ts";
-import { createTokenBuckets, type Limit, type TokenBucket, type TokenBuckets } from "../lib/token-buckets.ts";
 import type { LimitCounters } from "../limits/counters.ts";
+import { createTokenBuckets, type TokenBucket, type TokenBuckets } from "../limits/token-buckets.ts";
 import type { RateLimitSettings } from "./rate-limit-settings.ts";
 
 /** The properties of an operation on which limits depend. */

@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
+import type { Limit } from "../contract/policy.ts";
 import type { AddressLimit } from "../contract/route.ts";
-import type { Limit } from "../lib/token-buckets.ts";
 
 /** The limits of the deployment, which applications may override. */
 export interface RateLimitSettings {

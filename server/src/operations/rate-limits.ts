@@ -1,11 +1,11 @@
 import type { Call } from "../contract/call.ts";
-import { type ApplicationPolicy, matchesPattern } from "../contract/policy.ts";
+import { type ApplicationPolicy, type Limit, matchesPattern } from "../contract/policy.ts";
 import type { AnyCaller, Caller } from "../contract/route.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ApiError } from "../lib/errors.ts";
 import { addressGroup } from "../lib/ip-addresses.ts";
-import type { Limit, TokenBucket } from "../lib/token-buckets.ts";
 import type { LimitCounters } from "../limits/counters.ts";
+import type { TokenBucket } from "../limits/token-buckets.ts";
 import { type Limited, type LimitedCall, RateLimitBuckets } from "./rate-limit-buckets.ts";
 import type { RateLimitSettings } from "./rate-limit-settings.ts";
 

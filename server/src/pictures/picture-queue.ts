@@ -1,5 +1,5 @@
 import { ApiError } from "../lib/errors.ts";
-import { FairQueue, type Ticket } from "../lib/fair-queue.ts";
+import { FairQueue, type Ticket } from "../limits/fair-queue.ts";
 
 /**
  * The purpose of decoding a picture: its size during an upload; a scaled or stripped variant for the holder of a token;

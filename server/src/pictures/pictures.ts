@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import type { Log } from "../config/log.ts";
 import { ApiError } from "../lib/errors.ts";
-import type { LaneStatistics } from "../lib/fair-queue.ts";
+import type { LaneStatistics } from "../limits/fair-queue.ts";
 import { DecoderChild, type DecoderTimes } from "./decoder-child.ts";
 import type { PictureAnswer, PictureJob, PictureSize } from "./picture-job.ts";
 import { createPictureQueue, decodersMax, type PictureLane, type PictureTicket } from "./picture-queue.ts";

@@ -1,5 +1,6 @@
 import {
   type ApplicationPolicy,
+  type Limit,
   movingError,
   type OperationPattern,
   type PolicyLimits,
@@ -11,7 +12,6 @@ import { LruMap } from "../lib/lru-map.ts";
 import { OriginList } from "../lib/origins.ts";
 import { createSealer } from "../lib/seal.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
-import type { Limit } from "../lib/token-buckets.ts";
 import { type ApplicationLimits, type GivenLimit, parseApplicationSettings } from "./application-settings.ts";
 import { newRevision } from "./revision.ts";
 

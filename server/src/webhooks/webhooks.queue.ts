@@ -1,7 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
 import { runInCall } from "../lib/current-call.ts";
-import { FairQueue } from "../lib/fair-queue.ts";
+import { FairQueue } from "../limits/fair-queue.ts";
 import type { Outcome } from "./webhooks.attempt.ts";
 import type { WebhookName } from "./webhooks.serving.store.ts";
 import { type ServingServices, serveWebhook } from "./webhooks.serving.ts";

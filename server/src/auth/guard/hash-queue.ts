@@ -1,8 +1,8 @@
 import type { Config } from "../../config/config.ts";
 import type { Call } from "../../contract/call.ts";
 import { ApiError } from "../../lib/errors.ts";
-import { FairQueue, type LaneSettings, type LaneStatistics, type Ticket } from "../../lib/fair-queue.ts";
 import { networkOf } from "../../lib/ip-addresses.ts";
+import { FairQueue, type LaneSettings, type LaneStatistics, type Ticket } from "../../limits/fair-queue.ts";
 
 const userLanes = ["user", "unrecognized_user"] as const;
 const operatorLanes = ["operator", "unrecognized_operator"] as const;

@@ -1,9 +1,10 @@
 import { hash } from "node:crypto";
+import type { Limit } from "../../contract/policy.ts";
 import { type Clock, createClock } from "../../lib/clock.ts";
 import { ApiError } from "../../lib/errors.ts";
 import { addressGroup, networksOf } from "../../lib/ip-addresses.ts";
-import type { Limit, TokenBucket } from "../../lib/token-buckets.ts";
 import type { LimitCounters } from "../../limits/counters.ts";
+import type { TokenBucket } from "../../limits/token-buckets.ts";
 import { createFailureCounts, type FailureCounts, type PendingAttempt } from "./failure-counts.ts";
 import { createLocalLimiter, createSharedLimiter } from "./guess-limiter.ts";
 import { createGuessQueue } from "./guess-queue.ts";

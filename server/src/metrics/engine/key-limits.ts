@@ -6,7 +6,7 @@ import { prepare, prepareShapes } from "../../db/prepared.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { ApiError } from "../../lib/errors.ts";
 import { LruMap } from "../../lib/lru-map.ts";
-import { createTokenBuckets } from "../../lib/token-buckets.ts";
+import { createTokenBuckets } from "../../limits/token-buckets.ts";
 
 const runShape = prepareShapes();
 const keyCounts = [1, 8, 64, 512];

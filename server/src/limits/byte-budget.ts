@@ -1,4 +1,4 @@
-import type { Owner } from "./owner.ts";
+import type { Owner } from "../lib/owner.ts";
 
 /** The bytes that one request holds. */
 export interface HeldBytes {

@@ -1,4 +1,4 @@
-import { runAsPart } from "./current-call.ts";
+import { runAsPart } from "../lib/current-call.ts";
 
 /**
  * Limits of one lane. A waiting entry counts only against the bounds of its lane, so that lanes cannot fill each other.

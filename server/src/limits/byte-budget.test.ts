@@ -1,3 +1,4 @@
+// Runs on one engine: no database takes part.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createByteBudget } from "./byte-budget.ts";

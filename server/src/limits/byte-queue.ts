@@ -1,5 +1,5 @@
-import type { ByteBudget, HeldBytes } from "../lib/byte-budget.ts";
 import type { Owner } from "../lib/owner.ts";
+import type { ByteBudget, HeldBytes } from "./byte-budget.ts";
 
 /** Work that needs bytes of the budget before it begins. */
 export interface BytesTicket {

@@ -1,8 +1,4 @@
-/** A rate limit: a burst of `burst`, and `perSecond` continuously. */
-export interface Limit {
-  readonly perSecond: number;
-  readonly burst: number;
-}
+import type { Limit } from "../contract/policy.ts";
 
 /** Floating-point sums of tokens are inexact; a token may be this much less than 1. */
 export const tolerance = 1e-6;
