@@ -12,9 +12,11 @@ interface FactProps {
   readonly path: string;
 }
 
+const limitsOfCalls: ReadonlySet<string> = new Set(["limits.application", "limits.caller", "limits.operations"]);
+
 /** Information for the choice of a value: how much of a limit or of a quota is used. */
 export function Fact({ appid, path }: FactProps) {
-  if (path.startsWith("limits.")) return <Peak appid={appid} path={path} />;
+  if (limitsOfCalls.has(path)) return <Peak appid={appid} path={path} />;
   return path.endsWith("PerApplication") && <Use appid={appid} path={path} />;
 }
 

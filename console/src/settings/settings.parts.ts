@@ -103,6 +103,12 @@ export const parts: readonly Part[] = [
         hint: "",
       },
       {
+        path: "limits.streams",
+        label: "Streams of events in each process",
+        kind: "number",
+        hint: "Empty: half of those that a process serves.",
+      },
+      {
         path: "limits.operations",
         label: "Single operations",
         kind: "operationLimits",
@@ -219,6 +225,12 @@ export const parts: readonly Part[] = [
         label: "Types that are recorded",
         kind: "eventTypes",
         hint: "Apps, streams and webhooks receive no others.",
+      },
+      {
+        path: "webhooks.mail",
+        label: "Mail about disabled webhooks",
+        kind: "text",
+        hint: "An address. A webhook is disabled when its receiver has failed for five days.",
       },
     ],
   },

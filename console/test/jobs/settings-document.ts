@@ -40,6 +40,16 @@ export async function configureApplication(setup: Setup): Promise<void> {
   await save();
   await page.getByText("Saved: Events.").waitFor();
   assert.equal((await settings()).events.retentionDays, 14);
+  await hand.fill(page.getByLabel("Mail about disabled webhooks"), "hooks@example.com");
+  await save();
+  await page.waitForFunction(() => document.querySelector("button[type=submit]:disabled") !== null);
+  assert.deepEqual((await settings()).webhooks, { mail: "hooks@example.com" });
+
+  await follow("Limits");
+  await hand.fill(page.getByLabel("Streams of events in each process"), "25");
+  await save();
+  await page.getByText("Saved: Limits.").waitFor();
+  assert.deepEqual((await settings()).limits, { streams: 25 });
 
   await follow("Sign-in");
   await hand.press(page.getByRole("button", { name: "Add a provider" }));
