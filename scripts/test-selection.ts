@@ -47,7 +47,7 @@ const engineAreas: Readonly<Record<string, readonly string[]>> = {
 /** What makes the result of code depend on the engine: locks, transactions that lose a conflict, and SQL of one engine. */
 const engineMarks = new RegExp(
   [
-    /\b(?:forUpdate|forShare|for (?:no key )?update|for (?:key )?share|skip locked|takeTurns|hasRowLocks)\b/,
+    /\b(?:forUpdate|forShare|for (?:no key )?update|for (?:key )?share|skip locked|lockName|advisoryLock|hasRowLocks)\b/,
     /\b(?:runningWriters|continueSerial|planAgain|hasLateralJoins|lateral|pragma)\b/,
     /\b(?:isConflict|isUndone|isLost|isSqliteBusy|OutcomeUnknown)\b|\bpg_\w+|advisory_|::(?:int|bigint|text|jsonb?)\b/,
   ]

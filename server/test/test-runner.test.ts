@@ -44,7 +44,7 @@ describe("the test files that npm test runs on PostgreSQL", () => {
 
   const statements = {
     "a row lock": "select id from notes where id = $" + "{id} for update",
-    "a lock of the dialect": "for (const statement of dialect.takeTurns(`notes`)) await statement.execute(queries);",
+    "a lock of the dialect": "await lockName(database.dialect, `notes`, queries);",
     "a choice by the engine": "if (!dialect.hasRowLocks) return;",
     "a transaction that may lose a conflict": "if (isConflict(error)) return retry();",
     "SQL of PostgreSQL": "select count(*)::int from pg_stat_activity",

@@ -5,6 +5,7 @@ import { createHeldLog, createLog } from "../config/log.ts";
 import { isLoopback } from "../config/networks.ts";
 import { build } from "../config/version.ts";
 import { workerNumber } from "../config/worker-number.ts";
+import { lockName } from "../db/lock.ts";
 import { migrate } from "../db/migrate.ts";
 import { deploymentFacts } from "../db/migrations/0062-deployment-facts.ts";
 import { findDatabaseProblem } from "../db/open.ts";
@@ -246,7 +247,7 @@ async function createFirstOwner(app: App, makeOwner: () => Promise<NewOperator>)
   const owner = await makeOwner();
   const isCreated = await database.write(async ({ queries }) => {
     // Serialized, so that only one of several starting processes creates the operator.
-    for (const statement of database.dialect.takeTurns("operators")) await statement.execute(queries);
+    await lockName(database.dialect, "operators", queries);
     if ((await hasOperators(queries)) || !(await insertOperator(owner.row, queries))) return false;
     const details = owner.row.must_change_password === 1 ? { mustChangePassword: true } : {};
     await audit.record({ actor: { kind: "system" }, action: "createOperator", target: owner.row.id, details }, queries);

@@ -1,5 +1,6 @@
 import { loadSecrets } from "../config/server-secret.ts";
 import { type FactName, putFact } from "../db/deployment-facts.ts";
+import { lockName } from "../db/lock.ts";
 import { deploymentLock } from "../deployment/joining.ts";
 import { createSecretRing } from "../lib/secret-ring.ts";
 import { type Command, createClockAndIds, recordCommand, UsageError, withDatabase } from "./command.ts";
@@ -26,7 +27,7 @@ export const commands = {
       }
       if (accepted.length === 0) throw new UsageError("accept needs --new-secret, --new-region or --clock");
       await database.write(async ({ queries }) => {
-        for (const statement of database.dialect.takeTurns(deploymentLock)) await statement.execute(queries);
+        await lockName(database.dialect, deploymentLock, queries);
         for (const { fact, value } of accepted) await putFact(fact, value, queries);
         const details = Object.fromEntries(accepted.map(({ fact }) => [fact, true]));
         await recordCommand({ action: "acceptSettings", details }, queries);

@@ -44,8 +44,8 @@ export interface Dialect {
    * Otherwise a connection reuses plans that it made when the tables were empty.
    */
   readonly replan?: RawBuilder<unknown>;
-  /** Serializes transactions that pass the same string, from this statement until each is over. */
-  takeTurns(text: string): readonly RawBuilder<unknown>[];
+  /** Locks a name for the rest of the transaction; undefined if write transactions are serialized anyway. */
+  advisoryLock?(name: string): RawBuilder<unknown>;
   /** True if a string may contain several statements, which saves round trips. */
   readonly runsScripts: boolean;
   /** Waits until no other process migrates; must run first in the migrating transaction. */
@@ -72,7 +72,6 @@ export const sqliteDialect: Dialect = {
   forShare: sql``,
   forUpdate: sql``,
   hasRowLocks: false,
-  takeTurns: () => [],
   runsScripts: false,
   lockMigrations: [],
   databaseBytes: sql`select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()`,
@@ -106,7 +105,7 @@ export const postgresDialect: Dialect = {
   continueSerial: (table, column) => sql`
     select setval(pg_get_serial_sequence(${table}, ${column}), coalesce(max(${sql.ref(column)}), 0) + 1, false)
     from ${sql.table(table)}`,
-  takeTurns: (text) => [sql`select pg_advisory_xact_lock(hashtextextended(${text}, 0))`],
+  advisoryLock: (name) => sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`,
   runsScripts: true,
   // A migration may take long, but must not block others while it waits for a lock itself. The number is arbitrary and
   // has no other use.

@@ -22,3 +22,8 @@ export async function lockApplication(dialect: Dialect, applicationId: string, q
   if (!dialect.hasRowLocks) return;
   await sql`select 1 from applications where application_id = ${applicationId} for no key update`.execute(queries);
 }
+
+/** Serializes the transactions that lock the same name, from this statement until each is over. */
+export async function lockName(dialect: Dialect, name: string, queries: Queries): Promise<void> {
+  await dialect.advisoryLock?.(name).execute(queries);
+}

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../config/log.ts";
 import type { Database } from "../db/database.ts";
 import { findFact, putFact } from "../db/deployment-facts.ts";
+import { lockName } from "../db/lock.ts";
 import { startJob } from "../jobs/job.ts";
 import type { OwnSecrets } from "../lib/secret-ring.ts";
 import { listReports, saveReport } from "./deployment.processes.store.ts";
@@ -47,7 +48,7 @@ export function createSecretRotation({
   /** Makes the newest secret the secret of the deployment. @returns the machines that prevent it */
   function recordNewest(now: number): Promise<string[]> {
     return database.write(async ({ queries }) => {
-      for (const statement of database.dialect.takeTurns(deploymentLock)) await statement.execute(queries);
+      await lockName(database.dialect, deploymentLock, queries);
       const preventing = (await listReports(now, queries))
         .filter(({ heardAt, report }) => heardAt > now - liveMs && report.hasEnded === undefined)
         .filter(({ report }) => report.secrets?.[0] !== newest);

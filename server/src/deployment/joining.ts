@@ -3,6 +3,7 @@ import { PlainFailure } from "../config/failure.ts";
 import { requireKnownSecret } from "../config/server-secret.ts";
 import type { Database, Queries } from "../db/database.ts";
 import { findFact, putFact } from "../db/deployment-facts.ts";
+import { lockName } from "../db/lock.ts";
 import type { OwnSecrets } from "../lib/secret-ring.ts";
 import { saveReport } from "./deployment.processes.store.ts";
 import type { OwnReports } from "./own-reports.ts";
@@ -28,7 +29,7 @@ export async function joinDeployment(services: Joining): Promise<void> {
   await ownReports.measureClock();
   const own = await ownReports.take();
   await database.write(async ({ queries }) => {
-    for (const statement of database.dialect.takeTurns(deploymentLock)) await statement.execute(queries);
+    await lockName(database.dialect, deploymentLock, queries);
     const { region, secret } = await requireFitting(services, queries);
     if (region === undefined) await putFact("region", config.region, queries);
     if (secret === undefined) await putFact("secret", secrets.fingerprints[0], queries);

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { deleteOperatorSessions } from "../auth/operator-sessions.ts";
 import type { Queries } from "../db/database.ts";
 import type { Dialect } from "../db/dialect.ts";
+import { lockName } from "../db/lock.ts";
 import { condition, numberOrder } from "../db/search/conditions.ts";
 import { readPage } from "../db/search/page.ts";
 import { scopeStream } from "../db/search/scope.ts";
@@ -123,7 +124,7 @@ export async function updateOperatorLogin(
  * completes before or after.
  */
 async function lockOperator(id: string, dialect: Dialect, queries: Queries): Promise<OperatorRow | undefined> {
-  for (const statement of dialect.takeTurns("operators")) await statement.execute(queries);
+  await lockName(dialect, "operators", queries);
   const select = queries.selectFrom("operators").selectAll().where("id", "=", id);
   return (dialect.hasRowLocks ? select.forUpdate() : select).executeTakeFirst();
 }

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
+import { lockName } from "../db/lock.ts";
 import { prepareLookup } from "../db/prepared.ts";
 import { equals } from "../db/search/conditions.ts";
 import { rowsInCells, type Scope } from "../db/search/scope.ts";
@@ -88,7 +89,7 @@ export function createFuzzing({ database, ids }: { database: Database; ids: IdGe
     const { applicationId, userId, setterId } = placing;
     const { lat, lng } = placing.location;
     const location = { lat, lng };
-    for (const statement of dialect.takeTurns(`places ${userId}`)) await statement.execute(queries);
+    await lockName(dialect, `places ${userId}`, queries);
     const found = await findPlace(placing, secret, queries);
     if (found !== undefined) return found;
 

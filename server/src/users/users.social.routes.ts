@@ -7,6 +7,7 @@ import type { Caller } from "../contract/route.ts";
 import { extended, type Schema, type Static, Type } from "../contract/schema.ts";
 import { readWireValue, Text } from "../contract/wire.ts";
 import type { Queries } from "../db/database.ts";
+import { lockName } from "../db/lock.ts";
 import type { UserRow } from "../db/tables.ts";
 import { identityEvent } from "../event-log/recorder.ts";
 import { ApiError } from "../lib/errors.ts";
@@ -187,8 +188,7 @@ async function findOrCreateUser(
   const existing = await logInExisting();
   if (existing !== undefined) return { user: existing, isNew: false };
   // Serializes first logins with one identity: each repeats the lookup after the previous one.
-  const turn = `social login ${JSON.stringify(identity)}`;
-  for (const statement of database.dialect.takeTurns(turn)) await statement.execute(queries);
+  await lockName(database.dialect, `social login ${JSON.stringify(identity)}`, queries);
   const found = await logInExisting();
   if (found !== undefined) return { user: found, isNew: false };
   return { user: await insertSocialUser(identity, claims, services, queries), isNew: true };

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Database } from "../../db/database.ts";
+import { lockName } from "../../db/lock.ts";
 import type { Background } from "../../jobs/background.ts";
 import { type CompactionServices, compactBatch } from "./compaction.ts";
 import { type ChunkRow, deleteChunk, findChunk, insertChunk, listSmallChunks } from "./series.store.ts";
@@ -35,7 +36,7 @@ async function mergeSmallChunks(applicationId: string, database: Database, signa
 
 async function foldChunks(applicationId: string, ids: readonly string[], { dialect, write }: Database): Promise<void> {
   await write(async ({ queries }) => {
-    for (const statement of dialect.takeTurns(`chunks ${applicationId}`)) await statement.execute(queries);
+    await lockName(dialect, `chunks ${applicationId}`, queries);
     const found = await Promise.all(ids.map((id) => findChunk(applicationId, id, queries)));
     const chunks: ChunkRow[] = [];
     let event_count = 0;
