@@ -1,8 +1,6 @@
 import type { Database, Queries } from "../db/database.ts";
 import type { AuditCountRow, AuditRow } from "../db/tables.ts";
-import { earliestMs } from "../lib/dates.ts";
-import { ApiError } from "../lib/errors.ts";
-import { spans, startOf } from "../lib/spans.ts";
+import { type Range, spans, startOf } from "../lib/spans.ts";
 import {
   type CountedFilters,
   type CountedInterval,
@@ -10,7 +8,6 @@ import {
   findFirstEntry,
   insertCountedHour,
   listStoredCounts,
-  type Range,
 } from "./audit.counts.store.ts";
 import { auditSteps, auditStream, isRefusal } from "./audit.store.ts";
 
@@ -67,31 +64,7 @@ async function countHour(
   }
 }
 
-const pointsMax = 2_000;
 const actionsMax = 100;
-const defaultMs: Readonly<Record<CountedInterval, number>> = { hour: spans.day, day: 30 * spans.day };
-
-/**
- * Parses a range of complete intervals.
- *
- * @throws ApiError ParameterOutOfRange
- */
-export function readCountedRange(
-  interval: CountedInterval,
-  given: { readonly from?: number; readonly to?: number },
-  now: number,
-): Range {
-  const span = spans[interval];
-  const end = given.to ?? now + 1; // with the interval that begins now
-  const from = startOf(interval, Math.max(given.from ?? end - defaultMs[interval], earliestMs));
-  const to = Math.ceil(end / span) * span;
-  if (from > end) throw new ApiError("ParameterOutOfRange", "to must not be before from.", { parameter: "to" });
-  if (to - from <= pointsMax * span) return { from, to };
-  throw new ApiError("ParameterOutOfRange", `from and to must not be more than ${pointsMax} intervals apart.`, {
-    parameter: "from",
-  });
-}
-
 /** More than the log of most deployments has in an hour. */
 const uncountedMax = 5_000;
 

@@ -1,20 +1,15 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 import { rowLimit } from "../db/row-limit.ts";
+import { deleteOldIntervals } from "../db/steps.ts";
 import type { AuditCountRow } from "../db/tables.ts";
-import { spans, startOf } from "../lib/spans.ts";
+import { type Range, spans, startOf } from "../lib/spans.ts";
 import type { AuditFilters } from "./audit.store.ts";
 
 export type CountedInterval = "hour" | "day";
 
 /** The time for which hourly counts are stored. */
 const hoursStoredMs = 8 * spans.day;
-
-export interface Range {
-  readonly from: number;
-  /** Exclusive. */
-  readonly to: number;
-}
 
 /** The filters that stored counts support. */
 export type CountedFilters = Pick<
@@ -118,7 +113,7 @@ export async function insertCountedHour(
   }
 }
 
-/** Deletes hours after eight days, and days when all of their entries are old, one interval per transaction. */
+/** Deletes hours after eight days, and days when all of their entries are old. */
 export async function deleteOldAuditCounts(
   now: number,
   auditDays: number,
@@ -131,28 +126,8 @@ export async function deleteOldAuditCounts(
     day: now - (auditDays + 1) * spans.day,
   };
   for (const interval of ["hour", "day"] as const) {
-    for (;;) {
-      signal?.throwIfAborted();
-      const oldest = await findOldest(interval, database.reads);
-      if (oldest === undefined || oldest >= before[interval]) break;
-      await database.write(({ queries }) =>
-        queries
-          .deleteFrom("audit_counts")
-          .where("span", "=", spans[interval])
-          .where("starts_at", "=", oldest)
-          .execute(),
-      );
-    }
+    const condition = sql`span = ${sql.lit(spans[interval])}`;
+    const rows = { table: "audit_counts", start: "starts_at", condition, stepMs: spans[interval] } as const;
+    await deleteOldIntervals(rows, before[interval], database, signal);
   }
-}
-
-async function findOldest(interval: CountedInterval, queries: Queries): Promise<number | undefined> {
-  const oldest = await queries
-    .selectFrom("audit_counts")
-    .select("starts_at")
-    .where("span", "=", spans[interval])
-    .orderBy("starts_at")
-    .limit(rowLimit(1))
-    .executeTakeFirst();
-  return oldest?.starts_at;
 }

@@ -6,9 +6,10 @@ import { Bytes } from "../contract/wire.ts";
 import type { Queries } from "../db/database.ts";
 import type { AuditRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
+import { readRange, startOf } from "../lib/spans.ts";
 import { operation } from "../operations/operation.ts";
 import type { CommandServices, Services } from "../operations/services.ts";
-import { countEntries, readCountedRange } from "./audit.counting.ts";
+import { countEntries } from "./audit.counting.ts";
 import { calledBy } from "./audit.events.ts";
 import {
   AuditCounts,
@@ -107,8 +108,8 @@ const countAudit = operation({
   result: AuditCounts,
   errors: [],
   async handle({ parameters }, { audit, clock, config, database }) {
-    const { interval = "day" } = parameters;
-    const range = readCountedRange(interval, parameters, clock.now());
+    const { interval = "day", from, to } = parameters;
+    const range = readRange(interval, { from: from && startOf(interval, from), to }, clock.now());
     await audit.save();
     const { points, actions, isAtLeast } = await countEntries(
       readAuditFilters(parameters),

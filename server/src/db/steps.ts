@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Database, Queries } from "./database.ts";
 import { isKey, type RowKey } from "./search/row-keys.ts";
 import { type KeyedTable, keyOf } from "./table-catalogue.ts";
+import type { Tables } from "./tables.ts";
 
 /** The rows that one transaction of a long deletion takes, so that other writes do not wait for long. */
 export const rowsPerStep = 1_000;
@@ -41,4 +42,35 @@ async function deleteSome(table: KeyedTable, hasEnded: RawBuilder<unknown>, quer
     await sql`delete from ${sql.table(table)} where ${isKey(row)} and ${hasEnded}`.execute(queries);
   }
   return rows.length;
+}
+
+/** The rows of a table that count by interval. */
+interface IntervalRows {
+  readonly table: keyof Tables;
+  /** The column with the start of the interval, in an index after the columns of the condition. */
+  readonly start: string;
+  readonly condition: RawBuilder<unknown>;
+  /** The time whose intervals one transaction deletes. */
+  readonly stepMs: number;
+}
+
+/** Deletes the rows of intervals that started before a time, in bounded transactions, the earliest first. */
+export async function deleteOldIntervals(
+  { table, start, condition, stepMs }: IntervalRows,
+  before: number,
+  database: Database,
+  signal?: AbortSignal,
+): Promise<void> {
+  const [name, startsAt] = [sql.table(table), sql.ref(start)];
+  for (;;) {
+    signal?.throwIfAborted();
+    const first = sql<{ at: number }>`
+      select ${startsAt} as at from ${name} where ${condition} and ${startsAt} < ${before} order by ${startsAt} limit 1`;
+    const [oldest] = (await first.execute(database.reads)).rows;
+    if (oldest === undefined) return;
+    const end = Math.min(Number(oldest.at) + stepMs, before);
+    await database.write(({ queries }) =>
+      sql`delete from ${name} where ${condition} and ${startsAt} < ${end}`.execute(queries),
+    );
+  }
 }
