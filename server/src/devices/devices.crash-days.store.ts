@@ -1,13 +1,9 @@
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
+import { deleteOldIntervals } from "../db/steps.ts";
 import type { CrashGroupDayRow, CrashReportRow } from "../db/tables.ts";
-
-export const dayMs = 86_400_000;
-
-export function dayOf(time: number): number {
-  return Math.floor(time / dayMs) * dayMs;
-}
+import { type Range, spans, startOf } from "../lib/spans.ts";
 
 /** Counts a report by day and by the versions of app and system. */
 export async function countOnDay(report: CrashReportRow, queries: Queries): Promise<void> {
@@ -15,7 +11,7 @@ export async function countOnDay(report: CrashReportRow, queries: Queries): Prom
   await countInDay(queries, {
     application_id,
     fingerprint,
-    day: dayOf(created_at),
+    day: startOf("day", created_at),
     app_version: app_version ?? "",
     os_version: os_version ?? "",
   });
@@ -39,17 +35,11 @@ const countInDay = prepare<Omit<CrashGroupDayRow, "reports">, unknown>((queries,
     ),
 );
 
-/** A range of days, excluding `to`. */
-export interface DayRange {
-  readonly from: number;
-  readonly to: number;
-}
-
 /** Lists the days with reports of groups, in order. */
 export function listCrashDays(
   applicationId: string,
   fingerprints: readonly string[],
-  { from, to }: DayRange,
+  { from, to }: Range,
   queries: Queries,
 ): Promise<Pick<CrashGroupDayRow, "fingerprint" | "day" | "reports">[]> {
   return queries
@@ -69,7 +59,7 @@ export function listCrashDays(
 export function listCrashVersions(
   applicationId: string,
   fingerprint: string,
-  { from, to }: DayRange,
+  { from, to }: Range,
   count: number,
   queries: Queries,
 ): Promise<Pick<CrashGroupDayRow, "app_version" | "os_version" | "reports">[]> {
@@ -88,32 +78,14 @@ export function listCrashVersions(
     .execute();
 }
 
-const daysPerStep = 10;
-
-/** Deletes the counts of days before the day of `before`, some days per transaction. */
-export async function deleteOldCrashDays(
+/** Deletes the counts of days before the day of `before`. */
+export function deleteOldCrashDays(
   applicationId: string,
   before: number,
   database: Database,
   signal?: AbortSignal,
 ): Promise<void> {
-  for (;;) {
-    signal?.throwIfAborted();
-    const oldest = await database.reads
-      .selectFrom("crash_group_days")
-      .select("day")
-      .where("application_id", "=", applicationId)
-      .where("day", "<", dayOf(before))
-      .orderBy("day")
-      .limit(1)
-      .executeTakeFirst();
-    if (oldest === undefined) return;
-    await database.write(({ queries }) =>
-      queries
-        .deleteFrom("crash_group_days")
-        .where("application_id", "=", applicationId)
-        .where("day", "<", Math.min(oldest.day + daysPerStep * dayMs, dayOf(before)))
-        .execute(),
-    );
-  }
+  const condition = sql`application_id = ${applicationId}`;
+  const rows = { table: "crash_group_days", start: "day", condition, stepMs: 10 * spans.day } as const;
+  return deleteOldIntervals(rows, startOf("day", before), database, signal);
 }

@@ -26,7 +26,7 @@ import type {
 } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
 import { ApiError } from "../lib/errors.ts";
-import { dayMs, dayOf } from "./devices.crash-days.store.ts";
+import { type Range, spans, startOf } from "../lib/spans.ts";
 import type { CrashGroupChange, CrashGroupSearch } from "./devices.crash-groups.store.ts";
 
 export const CrashGroupsPath = Type.Object(applicationPathParameters);
@@ -271,14 +271,11 @@ export const CrashStatistics = named(
 );
 
 /** @throws ApiError ParameterOutOfRange */
-export function readCrashRange(
-  { from, to }: Static<typeof ReadCrashStatistics>,
-  now: number,
-): { from: number; to: number } {
-  const end = dayOf(to ?? now) + dayMs;
-  const start = from === undefined ? end - daysShown * dayMs : dayOf(from);
+export function readCrashRange({ from, to }: Static<typeof ReadCrashStatistics>, now: number): Range {
+  const end = startOf("day", to ?? now) + spans.day;
+  const start = from === undefined ? end - daysShown * spans.day : startOf("day", from);
   if (start >= end) throw new ApiError("ParameterOutOfRange", "to must not be before from.", { parameter: "to" });
-  if (end - start > daysMax * dayMs) {
+  if (end - start > daysMax * spans.day) {
     throw new ApiError("ParameterOutOfRange", `from and to must not be more than ${daysMax} days apart.`);
   }
   return { from: start, to: end };
@@ -287,7 +284,7 @@ export function readCrashRange(
 const daysMax = 2_000;
 
 export function presentCrashStatistics(
-  { from, to }: { readonly from: number; readonly to: number },
+  { from, to }: Range,
   days: Days,
   versions: readonly Pick<CrashGroupDayRow, "app_version" | "os_version" | "reports">[],
 ): Static<typeof CrashStatistics> {

@@ -3,9 +3,10 @@ import { holdApplication, requireApplication } from "../auth/operated-applicatio
 import { Type } from "../contract/schema.ts";
 import type { CrashGroupRow } from "../db/tables.ts";
 import { ApiError } from "../lib/errors.ts";
+import { spans, startOf } from "../lib/spans.ts";
 import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
-import { dayMs, dayOf, listCrashDays, listCrashVersions } from "./devices.crash-days.store.ts";
+import { listCrashDays, listCrashVersions } from "./devices.crash-days.store.ts";
 import {
   findCrashGroup,
   listCrashGroupPlatforms,
@@ -66,9 +67,9 @@ const listGroups = operation({
 /** Adds the versions, platforms and days of each group. */
 async function withDetails(appid: string, groups: readonly CrashGroupRow[], { database: { reads }, clock }: Services) {
   if (groups.length === 0) return [];
-  const to = dayOf(clock.now()) + dayMs;
+  const to = startOf("day", clock.now()) + spans.day;
   const fingerprints = groups.map(({ fingerprint }) => fingerprint);
-  const days = await listCrashDays(appid, fingerprints, { from: to - daysShown * dayMs, to }, reads);
+  const days = await listCrashDays(appid, fingerprints, { from: to - daysShown * spans.day, to }, reads);
   const daysByGroup = Map.groupBy(days, ({ fingerprint }) => fingerprint);
   return Promise.all(
     groups.map(async (group) => ({
