@@ -1,13 +1,6 @@
 import type { Database } from "../db/database.ts";
 import { spans, startOf } from "../lib/spans.ts";
-import {
-  deleteStatistics,
-  findPending,
-  hasOldStatistics,
-  lockTotal,
-  markMerged,
-  putTotal,
-} from "./statistics.store.ts";
+import { deleteStatistics, findPending, lockTotal, markMerged, putTotal } from "./statistics.store.ts";
 import { Tally } from "./tally.ts";
 
 /** The retention of intervals of each length. */
@@ -43,10 +36,8 @@ export async function compactStatistics(
     }
   }
   for (const interval of ["minute", "hour", "day"] as const) {
-    signal?.throwIfAborted();
     const before = startOf("hour", now - retentionMs[interval]); // hourly, because each deletion is a transaction
-    if (!(await hasOldStatistics(applicationId, spans[interval], before, database.reads))) continue;
-    await database.write(({ queries }) => deleteStatistics(applicationId, spans[interval], before, queries));
+    await deleteStatistics(applicationId, spans[interval], before, database, signal);
   }
 }
 

@@ -3,8 +3,6 @@ import { enumeration, extended, named, type Static, Type } from "../contract/sch
 import { Choice, DateInput, Flag, Text, WireDate } from "../contract/wire.ts";
 import type { Interval as IntervalWord } from "../lib/spans.ts";
 
-export const pointsMax = 2_000;
-
 export const StatisticsPath = Type.Object(applicationPathParameters);
 
 const Interval = enumeration<IntervalWord>("StatisticsInterval", "The length of an interval, in UTC.", {

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Queries } from "../db/database.ts";
 import { rowLimit } from "../db/row-limit.ts";
 import type { CrashGroupRow } from "../db/tables.ts";
-import type { Range } from "./statistics.store.ts";
+import type { Range } from "../lib/spans.ts";
 
 /** Operator actions that may explain a change in the statistics. */
 export const markedActions = [

@@ -2,6 +2,7 @@ import { requireApplication } from "../auth/operated-application.ts";
 import type { Static } from "../contract/schema.ts";
 import type { Queries } from "../db/database.ts";
 import { formatDate } from "../lib/dates.ts";
+import { readRange } from "../lib/spans.ts";
 import { operation } from "../operations/operation.ts";
 import {
   ApplicationOverview,
@@ -12,7 +13,7 @@ import {
   StatisticsPath,
 } from "./statistics.contract.ts";
 import { listMarkers, listNewCrashes, type MarkerRow } from "./statistics.events.store.ts";
-import { readAdded, readBefore, readRange, readStatistics, readToday } from "./statistics.reading.ts";
+import { readAdded, readBefore, readStatistics, readToday } from "./statistics.reading.ts";
 import { listBusiest } from "./statistics.store.ts";
 import { findTotals } from "./statistics.totals.ts";
 import { listNewVersions, type VersionReports } from "./statistics.versions.store.ts";

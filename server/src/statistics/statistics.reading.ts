@@ -1,16 +1,11 @@
 import type { Static } from "../contract/schema.ts";
 import type { Queries } from "../db/database.ts";
-import { earliestMs, formatDate } from "../lib/dates.ts";
+import { formatDate } from "../lib/dates.ts";
 import { ApiError } from "../lib/errors.ts";
-import { type Interval, spans, startOf } from "../lib/spans.ts";
-import {
-  type ApplicationStatistics,
-  type DaySums,
-  pointsMax,
-  type ReadStatistics,
-  type Series,
-} from "./statistics.contract.ts";
-import { listStatistics, type Range } from "./statistics.store.ts";
+import { type Interval, type Range, readRange, spans, startOf } from "../lib/spans.ts";
+import { createYield } from "../lib/yield.ts";
+import type { ApplicationStatistics, DaySums, ReadStatistics, Series } from "./statistics.contract.ts";
+import { listStatistics } from "./statistics.store.ts";
 import type { CountedKind } from "./statistics.totals.ts";
 import { type KeyTally, Tally } from "./tally.ts";
 
@@ -51,10 +46,6 @@ const keysOverTimeMax = 20;
 
 const operationsMax = 100;
 const errorsMax = 50;
-const hourMs = spans.hour;
-const defaultMs: Readonly<Record<Interval, number>> = { minute: hourMs, hour: spans.day, day: 30 * spans.day };
-/** Yields to the event loop after this much work. */
-const workMsMax = 5;
 
 /**
  * Reads the statistics of an application.
@@ -93,22 +84,6 @@ function readNames(given: string | undefined): ReadonlySet<string> {
   if (names.isSubsetOf(known)) return names;
   throw new ApiError("ParameterOutOfRange", `series must name some of ${[...known].join(", ")}.`, {
     parameter: "series",
-  });
-}
-
-export function readRange(
-  interval: Interval,
-  { to, from }: { readonly from?: number; readonly to?: number },
-  now: number,
-): Range {
-  const end = to ?? now + 1; // includes the interval that starts now
-  const start = from ?? end - defaultMs[interval];
-  if (start > end) throw new ApiError("ParameterOutOfRange", "to must not be before from.", { parameter: "to" });
-  const span = spans[interval];
-  const range = { from: startOf(interval, Math.max(start, earliestMs)), to: Math.ceil(end / span) * span };
-  if (range.to - range.from <= pointsMax * span) return range;
-  throw new ApiError("ParameterOutOfRange", `from and to must not be more than ${pointsMax} intervals apart.`, {
-    parameter: "from",
   });
 }
 
@@ -173,15 +148,13 @@ async function sumIntervals(
   queries: Queries,
 ): Promise<ReadonlyMap<number, Tally>> {
   const tallies = new Map<number, Tally>();
-  let began = performance.now();
+  const yieldToOthers = createYield();
   for (const { starts_at, data } of await listStatistics(applicationId, interval, range, queries)) {
     const start = startOf(interval, starts_at);
     const tally = tallies.get(start);
     if (tally === undefined) tallies.set(start, Tally.read(data));
     else tally.merge(Tally.read(data));
-    if (performance.now() - began < workMsMax) continue;
-    await new Promise(setImmediate);
-    began = performance.now();
+    await yieldToOthers();
   }
   return tallies;
 }

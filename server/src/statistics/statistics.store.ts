@@ -1,7 +1,8 @@
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 import { rowLimit } from "../db/row-limit.ts";
-import { type Interval, spans } from "../lib/spans.ts";
+import { deleteOldIntervals } from "../db/steps.ts";
+import { type Interval, type Range, spans } from "../lib/spans.ts";
 
 type Span = (typeof spans)[Interval];
 
@@ -54,12 +55,6 @@ export async function listExisting(
     .where("deleted_at", "is", null)
     .execute();
   return new Set(["", ...existing.map(({ application_id }) => application_id)]);
-}
-
-export interface Range {
-  readonly from: number;
-  /** Exclusive upper bound. */
-  readonly to: number;
 }
 
 /** Lists the rows of the intervals in a range, unordered, possibly several per interval. */
@@ -175,37 +170,15 @@ export async function putTotal(row: Omit<StatisticsRow, "writer">, queries: Quer
     .execute();
 }
 
-/** Whether {@link deleteStatistics} would delete anything. */
-export async function hasOldStatistics(
-  applicationId: string,
-  span: Span,
-  before: number,
-  queries: Queries,
-): Promise<boolean> {
-  const old = await queries
-    .selectFrom(tableOf(applicationId))
-    .select("starts_at")
-    .where("application_id", "=", applicationId)
-    .where("span", "=", span)
-    .where("starts_at", "<", before)
-    .where("is_pending", "=", 0)
-    .limit(rowLimit(1))
-    .executeTakeFirst();
-  return old !== undefined;
-}
-
 /** Deletes merged intervals that started before a time. */
-export async function deleteStatistics(
+export function deleteStatistics(
   applicationId: string,
   span: Span,
   before: number,
-  queries: Queries,
+  database: Database,
+  signal?: AbortSignal,
 ): Promise<void> {
-  await queries
-    .deleteFrom(tableOf(applicationId))
-    .where("application_id", "=", applicationId)
-    .where("span", "=", span)
-    .where("starts_at", "<", before)
-    .where("is_pending", "=", 0)
-    .execute();
+  const condition = sql`application_id = ${applicationId} and span = ${span} and is_pending = 0`;
+  const rows = { table: tableOf(applicationId), start: "starts_at", condition, stepMs: spans.day };
+  return deleteOldIntervals(rows, before, database, signal);
 }

@@ -4,6 +4,7 @@ import type { Database } from "../db/database.ts";
 import { type AnsweredCall, notOperations } from "../http/request-observer.ts";
 import type { Clock } from "../lib/clock.ts";
 import { spans, startOf } from "../lib/spans.ts";
+import { createYield } from "../lib/yield.ts";
 import { type Activity, listActivity } from "./statistics.activity.ts";
 import { readKeys } from "./statistics.reading.ts";
 import { insertStatistics, listBusiest, type StatisticsRow } from "./statistics.store.ts";
@@ -31,13 +32,6 @@ export interface Statistics {
   save(): Promise<void>;
 }
 
-/** The counts of one application since the last save. */
-interface Counted {
-  readonly tally: Tally;
-  /** The devices in the tally, so that each is hashed once. */
-  readonly devices: Set<string>;
-}
-
 /** About 2 KB each. Above this number, they are saved before the minute is over. */
 const operationsMax = 10_000;
 /** About 50 bytes each, per application. */
@@ -46,8 +40,82 @@ const rowBytesMax = 16_384;
 const rowsPerStatement = 500;
 /** The bytes that may wait while the database is unavailable; the oldest rows are dropped first. */
 const waitingBytesMax = 16 * 2 ** 20;
-/** Yields to the event loop after this much work. */
-const workMsMax = 5;
+
+/** The counts of this process since its last save. */
+class UnsavedCounts {
+  readonly #startsAt: number;
+  readonly #tallies = new Map<string, Tally>();
+  /** The devices in each tally, so that each is hashed once. */
+  readonly #devices = new Map<string, Set<string>>();
+  #operations = 0;
+  isBeingSaved = false;
+
+  constructor(now: number) {
+    this.#startsAt = startOf("minute", now);
+  }
+
+  get isFull(): boolean {
+    return this.#operations >= operationsMax;
+  }
+
+  tally(applicationId: string): Tally {
+    let tally = this.#tallies.get(applicationId);
+    if (tally === undefined) {
+      tally = new Tally();
+      this.#tallies.set(applicationId, tally);
+    }
+    return tally;
+  }
+
+  count(call: AnsweredCall): void {
+    const { operation = notOperations.unknown, caller } = call;
+    const client = caller !== undefined && "operatorId" in caller ? undefined : caller;
+    const holder = client ?? (caller === undefined ? call.refused : undefined);
+    if (holder?.isTest) return;
+    const applicationId = holder?.applicationId ?? call.applicationId ?? "";
+    const tally = this.tally(applicationId);
+    const known = tally.operations.size;
+    tally.count(operation, call);
+    this.#operations += tally.operations.size - known;
+    if (client === undefined) return;
+    this.#countDevice(applicationId, client.deviceId, tally);
+    if (call.batch !== undefined) return;
+    tally.countKey(client.applicationKeyId, call.isSigned === true);
+    if (call.origin !== undefined) tally.countOrigin(call.origin);
+  }
+
+  #countDevice(applicationId: string, deviceId: string, tally: Tally): void {
+    let devices = this.#devices.get(applicationId);
+    if (devices === undefined) {
+      devices = new Set();
+      this.#devices.set(applicationId, devices);
+    }
+    if (devices.has(deviceId)) return;
+    if (devices.size >= devicesMax) devices.clear();
+    devices.add(deviceId);
+    tally.devices.add(hashOf(deviceId));
+  }
+
+  /** Returns a row for each application, and one for the deployment. */
+  async toRows(writer: string): Promise<StatisticsRow[]> {
+    if (this.#tallies.size === 0) return [];
+    const interval = { span: spans.minute, starts_at: this.#startsAt, writer, is_pending: 1 };
+    const toRow = (application_id: string, tally: Tally): StatisticsRow => {
+      const { calls, failed: errors } = tally;
+      return { application_id, ...interval, calls, errors, data: tally.write(rowBytesMax) };
+    };
+    const rows: StatisticsRow[] = [];
+    const total = new Tally();
+    const yieldToOthers = createYield();
+    for (const [applicationId, tally] of this.#tallies) {
+      total.merge(tally);
+      total.joinApplications();
+      if (applicationId !== "") rows.push(toRow(applicationId, tally));
+      await yieldToOthers();
+    }
+    return [...rows, toRow("", total)];
+  }
+}
 
 export function createStatistics(services: {
   readonly database: Database;
@@ -56,76 +124,32 @@ export function createStatistics(services: {
 }): Statistics {
   const { database, clock, log } = services;
   const processId = randomBytes(8).toString("hex");
-  let counted = new Map<string, Counted>();
-  let startsAt: number | undefined;
-  let operations = 0;
-  let isFull = false;
+  let unsaved: UnsavedCounts | undefined;
   let saves = 0;
   let waiting: StatisticsRow[] = [];
   let saving = Promise.resolve();
   const versions = createVersionCounts(database);
 
-  function find(applicationId: string): Counted {
-    let found = counted.get(applicationId);
-    if (found === undefined) {
-      startsAt ??= startOf("minute", clock.now());
-      found = { tally: new Tally(), devices: new Set() };
-      counted.set(applicationId, found);
-    }
-    return found;
-  }
-
-  /** Closes the current interval, and queues its rows for writing. */
-  async function closeInterval(): Promise<void> {
-    const [ended, starts_at] = [counted, startsAt];
-    counted = new Map();
-    startsAt = undefined;
-    operations = 0;
-    isFull = false;
-    if (starts_at === undefined) return;
-    saves += 1;
-    const interval = { span: spans.minute, starts_at, writer: `${processId}-${saves}`, is_pending: 1 };
-    const total = new Tally();
-    let began = performance.now();
-    function add(application_id: string, tally: Tally): void {
-      const { calls, failed: errors } = tally;
-      waiting.push({ application_id, ...interval, calls, errors, data: tally.write(rowBytesMax) });
-    }
-    for (const [applicationId, { tally }] of ended) {
-      total.merge(tally);
-      total.joinApplications();
-      if (applicationId !== "") add(applicationId, tally);
-      if (performance.now() - began < workMsMax) continue;
-      await new Promise(setImmediate);
-      began = performance.now();
-    }
-    add("", total);
-  }
-
-  async function writeRows(): Promise<void> {
-    while (waiting.length > 0) {
-      const rows = waiting.slice(0, rowsPerStatement);
-      await insertStatistics(rows, database);
-      waiting = waiting.slice(rows.length);
-    }
-  }
-
-  function dropOldRows(): void {
-    let bytes = 0;
-    const first = waiting.findLastIndex(({ data }) => {
-      bytes += data.length;
-      return bytes > waitingBytesMax;
-    });
-    waiting = waiting.slice(first + 1);
+  function current(): UnsavedCounts {
+    unsaved ??= new UnsavedCounts(clock.now());
+    return unsaved;
   }
 
   async function saveNow(): Promise<void> {
-    await closeInterval();
+    const counts = unsaved;
+    unsaved = undefined;
+    if (counts !== undefined) {
+      saves += 1;
+      waiting.push(...(await counts.toRows(`${processId}-${saves}`)));
+    }
     try {
-      await writeRows();
+      while (waiting.length > 0) {
+        await insertStatistics(waiting.slice(0, rowsPerStatement), database);
+        waiting = waiting.slice(rowsPerStatement);
+      }
       await versions.save();
     } catch (err) {
-      dropOldRows();
+      waiting = newestRows(waiting);
       log.warn({ err }, "statistics could not be saved, which is retried in a minute");
     }
   }
@@ -139,47 +163,42 @@ export function createStatistics(services: {
     save,
     count(call) {
       if (call.rehearsed !== undefined) return; // rehearsed errors are no measure of the application
-      const { operation = notOperations.unknown, caller } = call;
-      const isOperator = caller !== undefined && "operatorId" in caller;
-      const holder = isOperator ? undefined : (caller ?? call.refused);
-      if (holder?.isTest) return;
-      const { tally, devices } = find(holder?.applicationId ?? call.applicationId ?? "");
-      const known = tally.operations.size;
-      tally.count(operation, call);
-      operations += tally.operations.size - known;
-      if (caller !== undefined && !isOperator && call.batch === undefined) {
-        tally.countKey(caller.applicationKeyId, call.isSigned === true);
-        if (call.origin !== undefined) tally.countOrigin(call.origin);
-      }
-      if (caller !== undefined && !isOperator && !devices.has(caller.deviceId)) {
-        if (devices.size >= devicesMax) devices.clear();
-        devices.add(caller.deviceId);
-        tally.devices.add(hashOf(caller.deviceId));
-      }
-      if (operations < operationsMax || isFull) return;
-      isFull = true; // until the current save, if any, has finished
+      const counts = current();
+      counts.count(call);
+      if (!counts.isFull || counts.isBeingSaved) return;
+      counts.isBeingSaved = true;
       void save();
     },
     countFile(applicationId, bytes) {
-      const { tally } = find(applicationId);
+      const tally = current().tally(applicationId);
       tally.files += 1;
       tally.bytes += bytes;
     },
-    countPeak: (applicationId, limit, calls) => find(applicationId).tally.countPeak(limit, calls),
+    countNew(applicationId, kind) {
+      current().tally(applicationId)[kind] += 1;
+    },
+    countRegistration: (applicationId, keyId) => current().tally(applicationId).countRegistration(keyId),
+    countPeak: (applicationId, limit, calls) => current().tally(applicationId).countPeak(limit, calls),
     countVersion(applicationId, appVersion, platform) {
       versions.add(applicationId, appVersion, platform, clock.now());
     },
-    countRegistration: (applicationId, keyId) => find(applicationId).tally.countRegistration(keyId),
     readKeys: (applicationId) => readKeys(applicationId, clock.now(), database.reads),
+    readActivity: (applicationIds) => listActivity(applicationIds, clock.now(), database.reads),
     async readBusiest() {
       const busiest = await listBusiest(clock.now(), database.reads);
       return busiest.map(({ application_id }) => application_id);
     },
-    readActivity: (applicationIds) => listActivity(applicationIds, clock.now(), database.reads),
-    countNew(applicationId, kind) {
-      find(applicationId).tally[kind] += 1;
-    },
   };
+}
+
+/** Drops the oldest rows that exceed the bytes that may wait. */
+function newestRows(rows: readonly StatisticsRow[]): StatisticsRow[] {
+  let bytes = 0;
+  const first = rows.findLastIndex(({ data }) => {
+    bytes += data.length;
+    return bytes > waitingBytesMax;
+  });
+  return rows.slice(first + 1);
 }
 
 /** 52 bits, evenly distributed (cyrb53 by bryc, public domain). */

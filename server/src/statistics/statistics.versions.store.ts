@@ -1,7 +1,8 @@
 import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 import { rowLimit } from "../db/row-limit.ts";
-import { listExisting, type Range } from "./statistics.store.ts";
+import type { Range } from "../lib/spans.ts";
+import { listExisting } from "./statistics.store.ts";
 
 /** The reports of a version, as stored in `app_versions`. */
 export interface VersionReports {
