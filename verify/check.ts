@@ -4,7 +4,7 @@ import type { World } from "./world.ts";
 /** Checks one guarantee of the specification; throws a Failure when it does not hold. */
 export type Check = (world: World) => Promise<void>;
 
-/** Related checks. Each key is the title: the rule of the specification, then the guarantee. */
+/** Related checks by their titles. */
 export interface Group {
   readonly name: string;
   readonly checks: Readonly<Record<string, Check>>;
@@ -25,19 +25,17 @@ export interface CheckResult {
   readonly reason?: string;
 }
 
-/** One check per row of a table. */
-export function each<Row>(
-  rows: readonly Row[],
-  promise: (row: Row) => string,
-  check: (world: World, row: Row) => Promise<void>,
-): Record<string, Check> {
+/** Registers a check under its title: the rule of the specification, then the guarantee. */
+export type It = (title: string, check: Check) => void;
+
+/** A group with the checks that `register` defines, like `describe` of a test runner. */
+export function group(name: string, register: (it: It) => void): Group {
   const checks: Record<string, Check> = {};
-  for (const row of rows) {
-    const name = promise(row);
-    if (name in checks) throw new Error(`Two checks are called: ${name}`);
-    checks[name] = (world) => check(world, row);
-  }
-  return checks;
+  register((title, check) => {
+    if (title in checks) throw new Error(`Two checks are called: ${title}`);
+    checks[title] = check;
+  });
+  return { name, checks };
 }
 
 /** Runs one check. Never throws. */

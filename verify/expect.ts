@@ -27,6 +27,11 @@ export function expectResult(answer: Answer, status: 200 | 201 = 200): Answer["b
   return body.result;
 }
 
+/** Expects success with exactly this result. @throws Failure */
+export function expectExactly(answer: Answer, result: unknown, status?: 200 | 201): void {
+  expectEqual(answer, "result", expectResult(answer, status), result);
+}
+
 /** Expects exactly this failure in the envelope (spec/errors#error-shape). @throws Failure */
 export function expectError(answer: Answer, ...rows: readonly [ErrorRow, ...ErrorRow[]]): void {
   const { body } = answer;

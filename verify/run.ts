@@ -4,7 +4,7 @@ import { createClient } from "./client.ts";
 import { expectResult } from "./expect.ts";
 import { groups } from "./groups.ts";
 import { startReceiver } from "./receiver.ts";
-import { type Application, registerDevice, type World } from "./world.ts";
+import { type Application, createWorld, registerDevice } from "./world.ts";
 
 /** Options of a run. */
 export interface VerifyOptions {
@@ -26,7 +26,8 @@ export async function verify(options: VerifyOptions): Promise<CheckResult[]> {
   const { url, application, otherApplication, operatorToken, only = [], onResult = () => {} } = options;
   const secrets = [application.appkey, ...(otherApplication === undefined ? [] : [otherApplication.appkey])];
   const receiver = options.receiver && (await startReceiver(options.receiver));
-  const world: World = { ...createClient(url, secrets), application, otherApplication, operatorToken, receiver };
+  const surroundings = { application, otherApplication, operatorToken, receiver };
+  const world = createWorld(createClient(url, secrets), surroundings);
   const results: CheckResult[] = [];
 
   async function run(group: Group): Promise<void> {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Answer, Client } from "./client.ts";
+import type { Answer, CallOptions, Client } from "./client.ts";
 import { expectResult } from "./expect.ts";
 import type { Receiver } from "./receiver.ts";
 
@@ -9,8 +9,13 @@ export interface Application {
   readonly appkey: string;
 }
 
+/** Finds the token of a caller, or the user who has it. */
+type Caller = (world: World) => Promise<string | { readonly token: string }>;
+
 /** The context of all checks: the deployment and its applications. */
 export interface World extends Client {
+  /** Sends a request as `Client.call` does, with the token of the caller if one is given. */
+  call(operation: string, options?: CallOptions & { readonly by?: Caller }): Promise<Answer>;
   readonly application: Application;
   /** A second application of the same deployment, if given. */
   readonly otherApplication: Application | undefined;
@@ -18,6 +23,19 @@ export interface World extends Client {
   readonly operatorToken?: string | undefined;
   /** Where the deployment's webhooks reach this process, if given. */
   readonly receiver?: Receiver | undefined;
+}
+
+export function createWorld(client: Client, surroundings: Omit<World, keyof Client>): World {
+  const world: World = {
+    ...client,
+    ...surroundings,
+    async call(operation, { by, ...options } = {}) {
+      const caller = await by?.(world);
+      const token = typeof caller === "object" ? caller.token : caller;
+      return client.call(operation, token === undefined ? options : { ...options, token });
+    },
+  };
+  return world;
 }
 
 /** A user that a check created. */
@@ -72,9 +90,8 @@ export const otherUser = shared((world) => signUp(world));
 
 /** A check-in of the shared user, as POST returned it. */
 export const sharedCheckin = shared(async (world): Promise<Answer["body"]> => {
-  const { token } = await sharedUser(world);
   const body = { location: "48.2082,16.3738", comment: "Hello", description: "A place" };
-  return expectResult(await world.call("POST /checkins", { token, body }), 201);
+  return expectResult(await world.call("POST /checkins", { by: sharedUser, body }), 201);
 });
 
 /** Creates a user with more than a name and a password. */

@@ -1,4 +1,4 @@
-import { each, type Group } from "../check.ts";
+import { group } from "../check.ts";
 import type { Answer } from "../client.ts";
 import { further } from "../errors.ts";
 import { expectEqual, expectError, expectResult, expectThat } from "../expect.ts";
@@ -91,88 +91,86 @@ function expectSorted(answer: Answer, middle: Point, sign: 1 | -1): void {
 }
 
 /** Search areas (spec/search#areas). The model is plain spherical geometry, independent of the service. */
-export const areas: Group = {
-  name: "areas",
-  checks: {
-    ...each(
-      circles,
-      ([center, meters]) => `spec/search#areas · A circle of ${meters} m around ${format(center)}`,
-      async (world, [center, meters]) =>
-        expectInside(world, `${format(center)},${meters}`, (point) => meters - metersBetween(center, point)),
-    ),
-    ...each(
-      boxes,
-      ([south, west, north, east]) => `spec/search#areas · The box ${south},${west}-${north},${east}`,
-      async (world, box) => expectInside(world, `${box[0]},${box[1]}-${box[2]},${box[3]}`, boxEdge(box)),
-    ),
-    "hostile.md 21 · A radius of 0 finds only check-ins at that point": async (world) => {
+export const areas = group("areas", (it) => {
+  for (const [center, meters] of circles)
+    it(`spec/search#areas · A circle of ${meters} m around ${format(center)}`, async (world) => {
+      expectInside(world, `${format(center)},${meters}`, (point) => meters - metersBetween(center, point));
+    });
+  for (const box of boxes) {
+    const [south, west, north, east] = box;
+    const locationRange = `${south},${west}-${north},${east}`;
+    it(`spec/search#areas · The box ${locationRange}`, async (world) => {
+      await expectInside(world, locationRange, boxEdge(box));
+    });
+  }
+  it("hostile.md 21 · A radius of 0 finds only check-ins at that point", async (world) => {
+    const { token, query } = await mapped(world);
+    const answer = await search(world, token, { ...query, locationRange: `${format(vienna)},0` });
+    const locations = expectResult(answer).pageResults.map((row: { location: Point }) => row.location);
+    expectEqual(answer, "locations", locations, [vienna, vienna]);
+  });
+  for (const locationRange of [
+    "48.2082, 16.3738, 10.5",
+    " 48.2082 , 16.3738 ,10",
+    "+48.2082,16.37380,10",
+    "48.208, 16.373 - 48.2083, 16.374",
+  ])
+    it(`spec/search#areas · Spaces and decimals in an area: ${locationRange}`, async (world) => {
       const { token, query } = await mapped(world);
-      const answer = await search(world, token, { ...query, locationRange: `${format(vienna)},0` });
-      const locations = expectResult(answer).pageResults.map((row: { location: Point }) => row.location);
-      expectEqual(answer, "locations", locations, [vienna, vienna]);
-    },
-    ...each(
-      ["48.2082, 16.3738, 10.5", " 48.2082 , 16.3738 ,10", "+48.2082,16.37380,10", "48.208, 16.373 - 48.2083, 16.374"],
-      (locationRange) => `spec/search#areas · Spaces and decimals in an area: ${locationRange}`,
-      async (world, locationRange) => {
-        const { token, query } = await mapped(world);
-        const answer = await search(world, token, { ...query, locationRange });
-        expectEqual(answer, "number of rows", idsOf(answer).length, 3);
-      },
-    ),
-    "spec/search#areas · An area combines with other filters": async (world) => {
+      const answer = await search(world, token, { ...query, locationRange });
+      expectEqual(answer, "number of rows", idsOf(answer).length, 3);
+    });
+  it("spec/search#areas · An area combines with other filters", async (world) => {
+    const { token, query, points } = await mapped(world);
+    const locationRange = `${format(vienna)},100`;
+    const answer = await search(world, token, { ...query, locationRange, comment: "there" });
+    expectEqual(answer, "rows", idsOf(answer), [points.at(-1)?.id]);
+  });
+  for (const center of [vienna, { lat: 0.5, lng: 179.999 }, { lat: 90, lng: 0 }])
+    it(`spec/search#distances · sortOrder distance from ${format(center)}, ascending and descending, in one page and in pages`, async (world) => {
       const { token, query, points } = await mapped(world);
-      const locationRange = `${format(vienna)},100`;
-      const answer = await search(world, token, { ...query, locationRange, comment: "there" });
-      expectEqual(answer, "rows", idsOf(answer), [points.at(-1)?.id]);
-    },
-    ...each(
-      [vienna, { lat: 0.5, lng: 179.999 }, { lat: 90, lng: 0 }],
-      (center) =>
-        `spec/search#distances · sortOrder distance from ${format(center)}, ascending and descending, in one page and in pages`,
-      async (world, center) => {
-        const { token, query, points } = await mapped(world);
-        for (const [sortOrder, sign] of [
-          ["distance", 1],
-          ["-distance", -1],
-        ] as const) {
-          const asked = { ...query, locationRange: `${format(center)},30000000`, sortOrder };
-          const whole = await search(world, token, asked);
-          expectSorted(whole, center, sign);
-          expectEqual(whole, "rows", idsOf(whole).length, points.length);
-          const pages = await walk(world, token, await search(world, token, { ...asked, pageSize: "9" }), "nextToken");
-          expectEqual(whole, "rows of all pages", pages.flatMap(idsOf), idsOf(whole));
-        }
-      },
-    ),
-    ...each(
-      ["90.1,0,5", "0,180.5,5", "-91,0,5", "0,0,-1", "10,0-5,5", "0,0-91,5", "0,-181-5,5", "1000,1000,1"],
-      (locationRange) => `spec/search#areas · 400 ParameterOutOfRange for the area ${locationRange}`,
-      async (world, locationRange) => {
-        const { token } = await mapped(world);
-        expectError(await search(world, token, { locationRange }), { ...further.outOfRange, message: /locationRange/ });
-      },
-    ),
-    ...each(
-      [
-        "48",
-        "48,16",
-        "48,16,",
-        "1,2,3,4",
-        "1,2-3",
-        "1,2,3-4,5",
-        "a,b,c",
-        "NaN,0,5",
-        "0,0,Infinity",
-        "0x1,0,5",
-        "1;2;3",
-      ],
-      (locationRange) => `spec/search#areas · 400 ParameterIncorrectFormat for the area ${locationRange}`,
-      async (world, locationRange) => {
-        const { token } = await mapped(world);
-        const expected = { ...further.incorrectFormat, message: /locationRange/ };
-        expectError(await search(world, token, { locationRange }), expected);
-      },
-    ),
-  },
-};
+      for (const [sortOrder, sign] of [
+        ["distance", 1],
+        ["-distance", -1],
+      ] as const) {
+        const asked = { ...query, locationRange: `${format(center)},30000000`, sortOrder };
+        const whole = await search(world, token, asked);
+        expectSorted(whole, center, sign);
+        expectEqual(whole, "rows", idsOf(whole).length, points.length);
+        const pages = await walk(world, token, await search(world, token, { ...asked, pageSize: "9" }), "nextToken");
+        expectEqual(whole, "rows of all pages", pages.flatMap(idsOf), idsOf(whole));
+      }
+    });
+  for (const locationRange of [
+    "90.1,0,5",
+    "0,180.5,5",
+    "-91,0,5",
+    "0,0,-1",
+    "10,0-5,5",
+    "0,0-91,5",
+    "0,-181-5,5",
+    "1000,1000,1",
+  ])
+    it(`spec/search#areas · 400 ParameterOutOfRange for the area ${locationRange}`, async (world) => {
+      const { token } = await mapped(world);
+      expectError(await search(world, token, { locationRange }), { ...further.outOfRange, message: /locationRange/ });
+    });
+  for (const locationRange of [
+    "48",
+    "48,16",
+    "48,16,",
+    "1,2,3,4",
+    "1,2-3",
+    "1,2,3-4,5",
+    "a,b,c",
+    "NaN,0,5",
+    "0,0,Infinity",
+    "0x1,0,5",
+    "1;2;3",
+  ])
+    it(`spec/search#areas · 400 ParameterIncorrectFormat for the area ${locationRange}`, async (world) => {
+      const { token } = await mapped(world);
+      const expected = { ...further.incorrectFormat, message: /locationRange/ };
+      expectError(await search(world, token, { locationRange }), expected);
+    });
+});

@@ -1,4 +1,4 @@
-import { each, type Group } from "../check.ts";
+import { group } from "../check.ts";
 import { further } from "../errors.ts";
 import { expectDate, expectError, expectResult, expectThat } from "../expect.ts";
 import { shared, signUp, type World } from "../world.ts";
@@ -59,55 +59,61 @@ async function refused(world: World, created: string) {
 }
 
 /** Dates in requests and responses. */
-export const dates: Group = {
-  name: "dates",
-  checks: {
-    ...each(
-      Object.entries(forms),
-      ([form]) => `spec/transport#date-ranges · Dates: a range of ${form}`,
-      async (world, [, format]) => {
-        const at = (madeAt: number, days: number) => format(new Date(madeAt + days * dayMs));
-        await expectFound(world, (madeAt) => `${at(madeAt, -2)}-${at(madeAt, 2)}`, true);
-        await expectFound(world, (madeAt) => `${at(madeAt, 2)}-${at(madeAt, 4)}`, false);
-        await expectFound(world, (madeAt) => `${at(madeAt, -4)}-${at(madeAt, -2)}`, false);
-        await expectFound(world, (madeAt) => `${at(madeAt, -2)}-`, true);
-        await expectFound(world, (madeAt) => `${at(madeAt, 2)}-(null)`, false);
-        await expectFound(world, (madeAt) => `-${at(madeAt, 2)}`, true);
-        await expectFound(world, (madeAt) => `(null)-${at(madeAt, -2)}`, false);
-      },
-    ),
-    "spec/transport#date-ranges · Dates: a range may mix formats": (world) =>
-      expectFound(world, (madeAt) => `1981/7/9-/Date(${madeAt})/`, true),
-    "spec/transport#date-ranges · Dates: both ends of a range are inclusive, to the millisecond": async (world) => {
-      await expectFound(world, (madeAt) => `${madeAt}-${madeAt}`, true);
-      await expectFound(world, (madeAt) => `${madeAt + 1}-`, false);
-      await expectFound(world, (madeAt) => `-${madeAt - 1}`, false);
-    },
-    "spec/transport#dates · Dates: milliseconds may be negative, and years range from 1600 to 9999": async (world) => {
-      await expectFound(world, () => "/Date(-86400000)/-", true);
-      await expectFound(world, () => "/Date(-86400000)/-/Date(-1)/", false);
-      await expectFound(world, () => "1600-01-01-9999-12-31", true);
-    },
-    "spec/transport#date-ranges · Dates: lastModified filters in the same way": async (world) => {
-      await expectFound(world, (madeAt) => `${madeAt}-${madeAt}`, true, "lastModified");
-      await expectFound(world, (madeAt) => `${madeAt + 1}-`, false, "lastModified");
-    },
-    ...each(
-      ["/Date(2)/-/Date(1)/", "2026-02-01-2026-01-31", "2-1"],
-      (range) =>
-        `spec/transport#date-ranges · Dates: 400 ParameterOutOfRange when the end is before the start: ${range}`,
-      async (world, range) => expectError(await refused(world, range), { ...further.outOfRange, message: /created/ }),
-    ),
-    ...each(
-      ["/Date(1)/", "1436400441000", "2026-01-31", "2026-01-31T12:00:00Z", "1981/7/9", "Jul 9, 1981 7:07:21 AM"],
-      (date) => `spec/transport#date-ranges · Dates: 400 ParameterIncorrectFormat for a date without a dash: ${date}`,
-      async (world, date) =>
-        expectError(await refused(world, date), { ...further.incorrectFormat, message: /created/ }),
-    ),
-    ...each(
-      ["yesterday-", "2026-02-30-2026-03-01", "2026-13-01-", "/Date()/-", "/Date(1.5)/-", "NaN-NaN", "a-b-c", "1e400-"],
-      (range) => `spec/transport#date-ranges · 400 ParameterIncorrectFormat for an invalid range of dates: ${range}`,
-      async (world, range) => expectError(await refused(world, range), further.incorrectFormat),
-    ),
-  },
-};
+export const dates = group("dates", (it) => {
+  for (const [form, format] of Object.entries(forms))
+    it(`spec/transport#date-ranges · Dates: a range of ${form}`, async (world) => {
+      const at = (madeAt: number, days: number) => format(new Date(madeAt + days * dayMs));
+      await expectFound(world, (madeAt) => `${at(madeAt, -2)}-${at(madeAt, 2)}`, true);
+      await expectFound(world, (madeAt) => `${at(madeAt, 2)}-${at(madeAt, 4)}`, false);
+      await expectFound(world, (madeAt) => `${at(madeAt, -4)}-${at(madeAt, -2)}`, false);
+      await expectFound(world, (madeAt) => `${at(madeAt, -2)}-`, true);
+      await expectFound(world, (madeAt) => `${at(madeAt, 2)}-(null)`, false);
+      await expectFound(world, (madeAt) => `-${at(madeAt, 2)}`, true);
+      await expectFound(world, (madeAt) => `(null)-${at(madeAt, -2)}`, false);
+    });
+  it("spec/transport#date-ranges · Dates: a range may mix formats", async (world) => {
+    await expectFound(world, (madeAt) => `1981/7/9-/Date(${madeAt})/`, true);
+  });
+  it("spec/transport#date-ranges · Dates: both ends of a range are inclusive, to the millisecond", async (world) => {
+    await expectFound(world, (madeAt) => `${madeAt}-${madeAt}`, true);
+    await expectFound(world, (madeAt) => `${madeAt + 1}-`, false);
+    await expectFound(world, (madeAt) => `-${madeAt - 1}`, false);
+  });
+  it("spec/transport#dates · Dates: milliseconds may be negative, and years range from 1600 to 9999", async (world) => {
+    await expectFound(world, () => "/Date(-86400000)/-", true);
+    await expectFound(world, () => "/Date(-86400000)/-/Date(-1)/", false);
+    await expectFound(world, () => "1600-01-01-9999-12-31", true);
+  });
+  it("spec/transport#date-ranges · Dates: lastModified filters in the same way", async (world) => {
+    await expectFound(world, (madeAt) => `${madeAt}-${madeAt}`, true, "lastModified");
+    await expectFound(world, (madeAt) => `${madeAt + 1}-`, false, "lastModified");
+  });
+  for (const range of ["/Date(2)/-/Date(1)/", "2026-02-01-2026-01-31", "2-1"])
+    it(`spec/transport#date-ranges · Dates: 400 ParameterOutOfRange when the end is before the start: ${range}`, async (world) => {
+      expectError(await refused(world, range), { ...further.outOfRange, message: /created/ });
+    });
+  for (const date of [
+    "/Date(1)/",
+    "1436400441000",
+    "2026-01-31",
+    "2026-01-31T12:00:00Z",
+    "1981/7/9",
+    "Jul 9, 1981 7:07:21 AM",
+  ])
+    it(`spec/transport#date-ranges · Dates: 400 ParameterIncorrectFormat for a date without a dash: ${date}`, async (world) => {
+      expectError(await refused(world, date), { ...further.incorrectFormat, message: /created/ });
+    });
+  for (const range of [
+    "yesterday-",
+    "2026-02-30-2026-03-01",
+    "2026-13-01-",
+    "/Date()/-",
+    "/Date(1.5)/-",
+    "NaN-NaN",
+    "a-b-c",
+    "1e400-",
+  ])
+    it(`spec/transport#date-ranges · 400 ParameterIncorrectFormat for an invalid range of dates: ${range}`, async (world) => {
+      expectError(await refused(world, range), further.incorrectFormat);
+    });
+});

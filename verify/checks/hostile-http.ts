@@ -1,4 +1,4 @@
-import { each, type Group } from "../check.ts";
+import { group } from "../check.ts";
 import { further } from "../errors.ts";
 import { expectError, expectNoFault, expectRefused, expectResult, expectThat } from "../expect.ts";
 import { sharedUser, signUp } from "../world.ts";
@@ -74,90 +74,75 @@ const strangePaths = [
 ];
 
 /** Requests that no HTTP library sends (hostile.md 17, 18). */
-export const hostileHttp: Group = {
-  name: "hostile-http",
-  checks: {
-    ...each(
-      Object.entries(broken),
-      ([what]) => `hostile.md 17 · Malformed request, refused in the envelope: ${what}`,
-      async (world, [what, bytes]) => {
-        const [answer] = await world.sendBytes(Buffer.from(bytes, "latin1"));
-        if (answer === undefined) throw new Error(`the connection closed without an answer\n${what}`);
-        expectRefused(answer);
-      },
-    ),
-    ...each(
-      Object.entries(odd),
-      ([what]) => `hostile.md 17 · Unusual request, answered in the envelope: ${what}`,
-      async (world, [what, bytes]) => {
-        const answers = await world.sendBytes(Buffer.from(bytes, "latin1"));
-        if (answers.length === 0) throw new Error(`the connection closed without an answer\n${what}`);
-        for (const answer of answers) expectNoFault(answer);
-      },
-    ),
-    ...each(
-      ["BREW", "PROPFIND", "TRACE", "QUERY", "LINK", "get"],
-      (verb) => `spec/transport#paths-and-verbs · Unknown verb: 404 OperationNotFound for ${verb} /service/ping`,
-      async (world, verb) => {
-        const [answer] = await world.sendBytes(`${verb} /service/ping HTTP/1.1\r\nHost: verify\r\n\r\n`);
-        if (answer === undefined) throw new Error(`the connection closed without an answer\n${verb} /service/ping`);
-        expectError(answer, further.operationNotFound);
-      },
-    ),
-    ...each(
-      strangePaths,
-      (path) => `hostile.md 18 · GET ${path.length > 60 ? `${path.slice(0, 60)}…` : path}: nothing but an envelope`,
-      async (world, path) => {
-        const { token } = await sharedUser(world);
-        for (const tokens of [{}, { token }]) {
-          const answer = await world.call(`GET ${path}`, tokens);
-          expectNoFault(answer);
-          expectThat(answer, answer.headers["x-injected"] === undefined, "no injected header");
-          const isPing = answer.body.result === "Pong";
-          expectThat(answer, answer.status >= 400 || isPing || path === "/checkins//", "no access to another resource");
-        }
-      },
-    ),
-    "spec/transport#body-limits · 413 RequestTooLarge as soon as the length is known": async (world) => {
-      const [answer] = await world.sendBytes(`${post}Content-Length: 999999999999\r\n\r\n{"appid":`);
-      if (answer === undefined) throw new Error("no answer to a length of 999999999999");
-      expectError(answer, further.tooLarge);
-    },
-    "hostile.md 17 · A body that stops halfway is refused or dropped": async (world) => {
-      const half = `${post}Content-Length: 200\r\n\r\n{"appid":`;
-      for (const answer of await world.sendBytes(half, { end: true })) expectRefused(answer);
-    },
-    "hostile.md 17 · A body that arrives byte by byte is accepted": async (world) => {
+export const hostileHttp = group("hostile-http", (it) => {
+  for (const [what, bytes] of Object.entries(broken))
+    it(`hostile.md 17 · Malformed request, refused in the envelope: ${what}`, async (world) => {
+      const [answer] = await world.sendBytes(Buffer.from(bytes, "latin1"));
+      if (answer === undefined) throw new Error(`the connection closed without an answer\n${what}`);
+      expectRefused(answer);
+    });
+  for (const [what, bytes] of Object.entries(odd))
+    it(`hostile.md 17 · Unusual request, answered in the envelope: ${what}`, async (world) => {
+      const answers = await world.sendBytes(Buffer.from(bytes, "latin1"));
+      if (answers.length === 0) throw new Error(`the connection closed without an answer\n${what}`);
+      for (const answer of answers) expectNoFault(answer);
+    });
+  for (const verb of ["BREW", "PROPFIND", "TRACE", "QUERY", "LINK", "get"])
+    it(`spec/transport#paths-and-verbs · Unknown verb: 404 OperationNotFound for ${verb} /service/ping`, async (world) => {
+      const [answer] = await world.sendBytes(`${verb} /service/ping HTTP/1.1\r\nHost: verify\r\n\r\n`);
+      if (answer === undefined) throw new Error(`the connection closed without an answer\n${verb} /service/ping`);
+      expectError(answer, further.operationNotFound);
+    });
+  for (const path of strangePaths)
+    it(`hostile.md 18 · GET ${path.length > 60 ? `${path.slice(0, 60)}…` : path}: nothing but an envelope`, async (world) => {
       const { token } = await sharedUser(world);
-      const body = '{"location":"1,2"}';
-      const chunks = [...body].map((byte) => `1\r\n${byte}\r\n`).join("");
-      const head = `POST /checkins HTTP/1.1\r\nHost: verify\r\nAuthorization: Service ${token}\r\n`;
-      const [answer] = await world.sendBytes(`${head}Transfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`);
-      if (answer === undefined) throw new Error("the connection closed without an answer");
-      expectResult(answer, 201);
-    },
-    "hostile.md 17 · Fifty unfinished requests do not delay others": async (world) => {
-      const sockets = Array.from({ length: 50 }, () => world.connect());
-      for (const socket of sockets) socket.write(`${post}Content-Length: 100\r\n\r\n{"appid"`);
-      try {
-        expectResult(await world.call("GET /service/ping"));
-        await signUp(world);
-      } finally {
-        for (const socket of sockets) socket.destroy();
+      for (const tokens of [{}, { token }]) {
+        const answer = await world.call(`GET ${path}`, tokens);
+        expectNoFault(answer);
+        expectThat(answer, answer.headers["x-injected"] === undefined, "no injected header");
+        const isPing = answer.body.result === "Pong";
+        expectThat(answer, answer.status >= 400 || isPing || path === "/checkins//", "no access to another resource");
       }
-    },
-    "spec/transport#broken-requests · Consecutive requests on one connection are answered in order": async (world) => {
-      const answers = await world.sendBytes(`${ping}Host: a\r\n\r\nGET /nothing HTTP/1.1\r\nHost: a\r\n\r\n`, {
-        quietMs: 2_000, // for the second answer of a busy server
-      });
-      const [first, second] = answers;
-      if (first === undefined || second === undefined) throw new Error(`${answers.length} answers to two requests`);
-      expectResult(first);
-      expectError(second, further.operationNotFound);
-    },
-    "hostile.md 17, 18 · The service is still healthy": async (world) => {
-      expectResult(await world.call("GET /_/health/ready"));
+    });
+  it("spec/transport#body-limits · 413 RequestTooLarge as soon as the length is known", async (world) => {
+    const [answer] = await world.sendBytes(`${post}Content-Length: 999999999999\r\n\r\n{"appid":`);
+    if (answer === undefined) throw new Error("no answer to a length of 999999999999");
+    expectError(answer, further.tooLarge);
+  });
+  it("hostile.md 17 · A body that stops halfway is refused or dropped", async (world) => {
+    const half = `${post}Content-Length: 200\r\n\r\n{"appid":`;
+    for (const answer of await world.sendBytes(half, { end: true })) expectRefused(answer);
+  });
+  it("hostile.md 17 · A body that arrives byte by byte is accepted", async (world) => {
+    const { token } = await sharedUser(world);
+    const body = '{"location":"1,2"}';
+    const chunks = [...body].map((byte) => `1\r\n${byte}\r\n`).join("");
+    const head = `POST /checkins HTTP/1.1\r\nHost: verify\r\nAuthorization: Service ${token}\r\n`;
+    const [answer] = await world.sendBytes(`${head}Transfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`);
+    if (answer === undefined) throw new Error("the connection closed without an answer");
+    expectResult(answer, 201);
+  });
+  it("hostile.md 17 · Fifty unfinished requests do not delay others", async (world) => {
+    const sockets = Array.from({ length: 50 }, () => world.connect());
+    for (const socket of sockets) socket.write(`${post}Content-Length: 100\r\n\r\n{"appid"`);
+    try {
+      expectResult(await world.call("GET /service/ping"));
       await signUp(world);
-    },
-  },
-};
+    } finally {
+      for (const socket of sockets) socket.destroy();
+    }
+  });
+  it("spec/transport#broken-requests · Consecutive requests on one connection are answered in order", async (world) => {
+    const answers = await world.sendBytes(`${ping}Host: a\r\n\r\nGET /nothing HTTP/1.1\r\nHost: a\r\n\r\n`, {
+      quietMs: 2_000, // for the second answer of a busy server
+    });
+    const [first, second] = answers;
+    if (first === undefined || second === undefined) throw new Error(`${answers.length} answers to two requests`);
+    expectResult(first);
+    expectError(second, further.operationNotFound);
+  });
+  it("hostile.md 17, 18 · The service is still healthy", async (world) => {
+    expectResult(await world.call("GET /_/health/ready"));
+    await signUp(world);
+  });
+});

@@ -1,4 +1,4 @@
-import { type Check, each, type Group } from "../check.ts";
+import { group } from "../check.ts";
 import { further, missing, specified } from "../errors.ts";
 import { expectEqual, expectError, expectNoFault, expectRefused, expectResult, expectThat } from "../expect.ts";
 import { sharedDevice, sharedUser, signUp, uniqueName, type World } from "../world.ts";
@@ -48,29 +48,6 @@ const noTexts: Readonly<Record<string, string>> = {
   "a lone low surrogate": '"\\udc00b"',
 };
 
-const refuseText =
-  (value: string): ((world: World, row: (typeof textParameters)[number]) => Promise<void>) =>
-  async (world, [operation, parameter]) => {
-    const answer = await sendWith(world, operation, parameter, value);
-    const credentials = [specified.appIdMalformed, specified.appCredentialsInvalid, specified.badUserNameOrPassword];
-    if (["appid", "appkey"].includes(parameter) || operation.endsWith("login")) {
-      expectError(answer, further.incorrectFormat, ...credentials);
-    } else {
-      expectError(answer, { ...further.incorrectFormat, message: new RegExp(parameter) });
-    }
-  };
-
-const wrongTypes: Record<string, Check> = Object.assign(
-  {},
-  ...Object.entries(noTexts).map(([what, value]) =>
-    each(
-      textParameters,
-      ([operation, parameter]) => `hostile.md 16, 17 · ${what} as ${parameter} in ${operation} is refused`,
-      refuseText(value),
-    ),
-  ),
-);
-
 const oddValues = [
   "true",
   "false",
@@ -87,110 +64,105 @@ const oddValues = [
 ];
 
 /** Hostile values (hostile.md "Input"). */
-export const hostileInput: Group = {
-  name: "hostile-input",
-  checks: {
-    ...wrongTypes,
-    ...each(
-      oddValues,
-      (value) => `hostile.md 16, 17 · ${value} in every text parameter: accepted or refused, never a fault`,
-      async (world, value) => {
-        for (const [operation, parameter] of textParameters) {
-          expectNoFault(await sendWith(world, operation, parameter, value));
+export const hostileInput = group("hostile-input", (it) => {
+  for (const [what, value] of Object.entries(noTexts)) {
+    for (const [operation, parameter] of textParameters)
+      it(`hostile.md 16, 17 · ${what} as ${parameter} in ${operation} is refused`, async (world) => {
+        const answer = await sendWith(world, operation, parameter, value);
+        const credentials = [
+          specified.appIdMalformed,
+          specified.appCredentialsInvalid,
+          specified.badUserNameOrPassword,
+        ];
+        if (["appid", "appkey"].includes(parameter) || operation.endsWith("login")) {
+          expectError(answer, further.incorrectFormat, ...credentials);
+        } else {
+          expectError(answer, { ...further.incorrectFormat, message: new RegExp(parameter) });
         }
-      },
-    ),
-    "hostile.md 15 · __proto__, constructor and toString as members set no parameter": async (world) => {
-      const { token } = await sharedUser(world);
-      for (const name of ["__proto__", "constructor", "toString", "prototype"]) {
-        const own = `"${name}":{"location":"1,2","comment":"inherited"}`;
-        expectError(await world.call("POST /checkins", { token, body: `{${own}}` }), missing("location"));
-        const answer = await world.call("POST /checkins", { token, body: `{${own},"location":"1,2"}` });
-        expectThat(answer, !("comment" in expectResult(answer, 201)), "no comment");
+      });
+  }
+  for (const value of oddValues)
+    it(`hostile.md 16, 17 · ${value} in every text parameter: accepted or refused, never a fault`, async (world) => {
+      for (const [operation, parameter] of textParameters) {
+        expectNoFault(await sendWith(world, operation, parameter, value));
       }
-      const later = await world.call("POST /checkins", { token, body: { location: "1,2" } });
-      expectThat(later, !("comment" in expectResult(later, 201)), "no comment in later requests");
-    },
-    "hostile.md 15 · __proto__, constructor and toString as query parameters are ignored": async (world) => {
-      const { token } = await sharedUser(world);
-      const answer = await world.call("GET /checkins?__proto__=1&constructor=2&toString=3&userID=me", { token });
-      expectResult(answer);
-    },
-    ...each(
-      ["__proto__", "constructor", "toString", "hasOwnProperty"],
-      (text) => `hostile.md 15 · ${text} as a text is ordinary text`,
-      async (world, text) => {
-        const { token } = await sharedUser(world);
-        const body = { location: "1,2", comment: text, description: text };
-        const answer = await world.call("POST /checkins", { token, body });
-        const { comment, description } = expectResult(answer, 201);
-        expectEqual(answer, "texts", { comment, description }, { comment: text, description: text });
-      },
-    ),
-    "hostile.md 17 · 10,000 levels of nesting in an unknown parameter": async (world) => {
-      const { token } = await sharedUser(world);
-      const body = `{"location":"1,2","x":${"[".repeat(10_000)}${"]".repeat(10_000)}}`;
-      expectNoFault(await world.call("POST /checkins", { token, body }));
-    },
-    "hostile.md 17 · 10 MB of [: 413 RequestTooLarge, and the refusal reaches the client": async (world) => {
-      const { token } = await sharedUser(world);
-      for (const _ of [1, 2, 3, 4, 5]) {
-        const answer = await world.call("POST /checkins", { token, body: "[".repeat(10_000_000) });
-        expectError(answer, further.tooLarge, further.incorrectFormat);
-      }
-    },
-    "hostile.md 17 · 10 MB in chunks, without a length: 413 RequestTooLarge, and the refusal reaches the client":
-      async (world) => {
-        const { token } = await sharedUser(world);
-        const headers = { "Content-Length": undefined, "Transfer-Encoding": "chunked" };
-        for (const _ of [1, 2, 3, 4, 5]) {
-          const answer = await world.call("POST /checkins", { token, headers, body: "[".repeat(10_000_000) });
-          expectError(answer, further.tooLarge, further.incorrectFormat);
-        }
-      },
-    "hostile.md 17 · Duplicate members": async (world) => {
-      const { token } = await sharedUser(world);
-      const body = '{"location":"1,2","comment":"a","comment":"b","location":"3,4"}';
-      expectNoFault(await world.call("POST /checkins", { token, body }));
-    },
-    ...each(
-      ["1e400,0", "0,-1e400", "1e-400,0", "-0,-0", "1e1,1e1", `${"1".repeat(400)},0`, "0,0".padEnd(5_000, "0")],
-      (location) => `hostile.md 17 · The location ${location.slice(0, 20)}: accepted or refused, never a fault`,
-      async (world, location) => {
-        const { token } = await sharedUser(world);
-        const answer = await world.call("POST /checkins", { token, body: { location } });
-        expectNoFault(answer);
-        if (answer.status < 400) expectThat(answer, !answer.text.includes("null"), "numbers in the location");
-      },
-    ),
-    ...each(
-      [
-        { lat: [], lng: {} },
-        { lat: { valueOf: 1 }, lng: 1 },
-        { lat: true, lng: false },
-      ],
-      (location) => `hostile.md 16 · 400 for the location ${JSON.stringify(location)}`,
-      async (world, location) => {
-        const { token } = await sharedUser(world);
-        expectRefused(await world.call("POST /checkins", { token, body: { location } }));
-      },
-    ),
-    "hostile.md 17 · A number of 1e400 as a text is refused": async (world) => {
-      const { token } = await sharedUser(world);
-      const answer = await world.call("POST /checkins", { token, body: '{"location":"1,2","comment":1e400}' });
-      expectRefused(answer);
-    },
-    "hostile.md 23 · A line break in a name injects no header": async (world) => {
-      const token = await sharedDevice(world);
-      const body = { username: `${uniqueName()}\r\nX-Injected: 1`, password: "correct horse" };
-      const answer = await world.call("POST /users", { token, body });
+    });
+  it("hostile.md 15 · __proto__, constructor and toString as members set no parameter", async (world) => {
+    for (const name of ["__proto__", "constructor", "toString", "prototype"]) {
+      const own = `"${name}":{"location":"1,2","comment":"inherited"}`;
+      expectError(await world.call("POST /checkins", { by: sharedUser, body: `{${own}}` }), missing("location"));
+      const answer = await world.call("POST /checkins", { by: sharedUser, body: `{${own},"location":"1,2"}` });
+      expectThat(answer, !("comment" in expectResult(answer, 201)), "no comment");
+    }
+    const later = await world.call("POST /checkins", { by: sharedUser, body: { location: "1,2" } });
+    expectThat(later, !("comment" in expectResult(later, 201)), "no comment in later requests");
+  });
+  it("hostile.md 15 · __proto__, constructor and toString as query parameters are ignored", async (world) => {
+    expectResult(await world.call("GET /checkins?__proto__=1&constructor=2&toString=3&userID=me", { by: sharedUser }));
+  });
+  for (const text of ["__proto__", "constructor", "toString", "hasOwnProperty"])
+    it(`hostile.md 15 · ${text} as a text is ordinary text`, async (world) => {
+      const body = { location: "1,2", comment: text, description: text };
+      const answer = await world.call("POST /checkins", { by: sharedUser, body });
+      const { comment, description } = expectResult(answer, 201);
+      expectEqual(answer, "texts", { comment, description }, { comment: text, description: text });
+    });
+  it("hostile.md 17 · 10,000 levels of nesting in an unknown parameter", async (world) => {
+    const body = `{"location":"1,2","x":${"[".repeat(10_000)}${"]".repeat(10_000)}}`;
+    expectNoFault(await world.call("POST /checkins", { by: sharedUser, body }));
+  });
+  it("hostile.md 17 · 10 MB of [: 413 RequestTooLarge, and the refusal reaches the client", async (world) => {
+    for (const _ of [1, 2, 3, 4, 5]) {
+      const answer = await world.call("POST /checkins", { by: sharedUser, body: "[".repeat(10_000_000) });
+      expectError(answer, further.tooLarge, further.incorrectFormat);
+    }
+  });
+  it("hostile.md 17 · 10 MB in chunks, without a length: 413 RequestTooLarge, and the refusal reaches the client", async (world) => {
+    const headers = { "Content-Length": undefined, "Transfer-Encoding": "chunked" };
+    for (const _ of [1, 2, 3, 4, 5]) {
+      const answer = await world.call("POST /checkins", { by: sharedUser, headers, body: "[".repeat(10_000_000) });
+      expectError(answer, further.tooLarge, further.incorrectFormat);
+    }
+  });
+  it("hostile.md 17 · Duplicate members", async (world) => {
+    const body = '{"location":"1,2","comment":"a","comment":"b","location":"3,4"}';
+    expectNoFault(await world.call("POST /checkins", { by: sharedUser, body }));
+  });
+  for (const location of [
+    "1e400,0",
+    "0,-1e400",
+    "1e-400,0",
+    "-0,-0",
+    "1e1,1e1",
+    `${"1".repeat(400)},0`,
+    "0,0".padEnd(5_000, "0"),
+  ])
+    it(`hostile.md 17 · The location ${location.slice(0, 20)}: accepted or refused, never a fault`, async (world) => {
+      const answer = await world.call("POST /checkins", { by: sharedUser, body: { location } });
       expectNoFault(answer);
-      expectThat(answer, answer.headers["x-injected"] === undefined, "no header of that name");
-    },
-    "hostile.md 15 to 23 · The service is still healthy": async (world) => {
-      expectResult(await world.call("GET /_/health/ready"));
-      const { token } = await signUp(world);
-      expectResult(await world.call("POST /checkins", { token, body: { location: "1,2" } }), 201);
-    },
-  },
-};
+      if (answer.status < 400) expectThat(answer, !answer.text.includes("null"), "numbers in the location");
+    });
+  for (const location of [
+    { lat: [], lng: {} },
+    { lat: { valueOf: 1 }, lng: 1 },
+    { lat: true, lng: false },
+  ])
+    it(`hostile.md 16 · 400 for the location ${JSON.stringify(location)}`, async (world) => {
+      expectRefused(await world.call("POST /checkins", { by: sharedUser, body: { location } }));
+    });
+  it("hostile.md 17 · A number of 1e400 as a text is refused", async (world) => {
+    const answer = await world.call("POST /checkins", { by: sharedUser, body: '{"location":"1,2","comment":1e400}' });
+    expectRefused(answer);
+  });
+  it("hostile.md 23 · A line break in a name injects no header", async (world) => {
+    const body = { username: `${uniqueName()}\r\nX-Injected: 1`, password: "correct horse" };
+    const answer = await world.call("POST /users", { by: sharedDevice, body });
+    expectNoFault(answer);
+    expectThat(answer, answer.headers["x-injected"] === undefined, "no header of that name");
+  });
+  it("hostile.md 15 to 23 · The service is still healthy", async (world) => {
+    expectResult(await world.call("GET /_/health/ready"));
+    const { token } = await signUp(world);
+    expectResult(await world.call("POST /checkins", { token, body: { location: "1,2" } }), 201);
+  });
+});

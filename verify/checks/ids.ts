@@ -1,4 +1,4 @@
-import { each, type Group } from "../check.ts";
+import { group } from "../check.ts";
 import { further } from "../errors.ts";
 import { expectError, expectSameAnswer } from "../expect.ts";
 import { otherUser, sharedCheckin, sharedUser } from "../world.ts";
@@ -28,44 +28,28 @@ function changeLast(id: string): string {
 }
 
 /** Ids in paths (spec/transport#ids). */
-export const ids: Group = {
-  name: "ids",
-  checks: {
-    ...each(
-      malformed,
-      ([what]) => `spec/transport#ids · Ids: 400 ParameterIncorrectFormat for GET /checkins/{checkinId} with ${what}`,
-      async (world, [, make]) => {
-        const { token } = await sharedUser(world);
-        const { id } = await sharedCheckin(world);
-        expectError(await world.call(`GET /checkins/${make(id)}`, { token }), further.incorrectFormat);
-      },
-    ),
-    'spec/transport#ids · Ids: 400 ParameterOutOfRange "Incorrect id type, expected Checkin." for a user\'s id': async (
-      world,
-    ) => {
-      const { token, id } = await sharedUser(world);
-      expectError(await world.call(`GET /checkins/${id}`, { token }), further.checkinIdWrongKind);
-    },
-    'spec/transport#ids · Ids: 400 ParameterOutOfRange "Incorrect id type, expected Checkin." for an application\'s id':
-      async (world) => {
-        const { token } = await sharedUser(world);
-        const answer = await world.call(`GET /checkins/${world.application.appid}`, { token });
-        expectError(answer, further.checkinIdWrongKind);
-      },
-    "spec/transport#missing-objects · Ids: 404 ItemDoesNotExist for a well-formed id that does not exist": async (
-      world,
-    ) => {
-      const { token } = await sharedUser(world);
+export const ids = group("ids", (it) => {
+  for (const [what, make] of malformed)
+    it(`spec/transport#ids · Ids: 400 ParameterIncorrectFormat for GET /checkins/{checkinId} with ${what}`, async (world) => {
       const { id } = await sharedCheckin(world);
-      expectError(await world.call(`GET /checkins/${changeLast(id)}`, { token }), further.itemDoesNotExist);
-    },
-    "spec/transport#missing-objects · Ids: another user's check-in and an unknown one give byte-identical answers":
-      async (world) => {
-        const { token } = await otherUser(world);
-        const { id } = await sharedCheckin(world);
-        const hidden = await world.call(`GET /checkins/${id}`, { token });
-        expectError(hidden, further.itemDoesNotExist);
-        expectSameAnswer(hidden, await world.call(`GET /checkins/${changeLast(id)}`, { token }));
-      },
-  },
-};
+      expectError(await world.call(`GET /checkins/${make(id)}`, { by: sharedUser }), further.incorrectFormat);
+    });
+  it('spec/transport#ids · Ids: 400 ParameterOutOfRange "Incorrect id type, expected Checkin." for a user\'s id', async (world) => {
+    const { token, id } = await sharedUser(world);
+    expectError(await world.call(`GET /checkins/${id}`, { token }), further.checkinIdWrongKind);
+  });
+  it('spec/transport#ids · Ids: 400 ParameterOutOfRange "Incorrect id type, expected Checkin." for an application\'s id', async (world) => {
+    const answer = await world.call(`GET /checkins/${world.application.appid}`, { by: sharedUser });
+    expectError(answer, further.checkinIdWrongKind);
+  });
+  it("spec/transport#missing-objects · Ids: 404 ItemDoesNotExist for a well-formed id that does not exist", async (world) => {
+    const { id } = await sharedCheckin(world);
+    expectError(await world.call(`GET /checkins/${changeLast(id)}`, { by: sharedUser }), further.itemDoesNotExist);
+  });
+  it("spec/transport#missing-objects · Ids: another user's check-in and an unknown one give byte-identical answers", async (world) => {
+    const { id } = await sharedCheckin(world);
+    const hidden = await world.call(`GET /checkins/${id}`, { by: otherUser });
+    expectError(hidden, further.itemDoesNotExist);
+    expectSameAnswer(hidden, await world.call(`GET /checkins/${changeLast(id)}`, { by: otherUser }));
+  });
+});

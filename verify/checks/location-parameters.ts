@@ -1,4 +1,4 @@
-import { each, type Group } from "../check.ts";
+import { group } from "../check.ts";
 import { further, missing } from "../errors.ts";
 import { expectEqual, expectError, expectResult } from "../expect.ts";
 import { sharedUser, type World } from "../world.ts";
@@ -49,44 +49,30 @@ const notPairs = [
 ];
 
 async function checkIn(world: World, location: unknown) {
-  const { token } = await sharedUser(world);
-  return world.call("POST /checkins", { token, body: { location } });
+  return world.call("POST /checkins", { by: sharedUser, body: { location } });
 }
 
 /** Locations in requests and responses (spec/transport#locations). */
-export const locationParameters: Group = {
-  name: "location-parameters",
-  checks: {
-    ...each(
-      accepted,
-      ([sent]) =>
-        `spec/transport#locations · Check-in: location ${JSON.stringify(sent)} is returned as numbers lat and lng`,
-      async (world, [sent, lat, lng]) => {
-        const answer = await checkIn(world, sent);
-        expectEqual(answer, "result.location", expectResult(answer, 201).location, { lat, lng });
-      },
-    ),
-    ...each(
-      outOfRange,
-      (sent) => `spec/transport#locations · Locations: 400 ParameterOutOfRange for ${JSON.stringify(sent)}`,
-      async (world, sent) => expectError(await checkIn(world, sent), { ...further.outOfRange, message: /location/ }),
-    ),
-    "spec/transport#locations · Locations: 400 ParameterOutOfRange for a latitude of twenty digits": async (world) => {
-      const { token } = await sharedUser(world);
-      const body = '{"location":{"lat":12345678901234567890,"lng":0}}';
-      expectError(await world.call("POST /checkins", { token, body }), further.outOfRange);
-    },
-    ...each(
-      notPairs,
-      (sent) => `spec/transport#locations · Locations: 400 ParameterIncorrectFormat for ${JSON.stringify(sent)}`,
-      async (world, sent) =>
-        expectError(await checkIn(world, sent), { ...further.incorrectFormat, message: /location/ }),
-    ),
-    ...each(
-      [undefined, null, ""],
-      (sent) =>
-        `spec/checkins#check-in-fields · 400 ParameterMissingRequiredValue for the location ${JSON.stringify(sent) ?? "absent"}`,
-      async (world, sent) => expectError(await checkIn(world, sent), missing("location")),
-    ),
-  },
-};
+export const locationParameters = group("location-parameters", (it) => {
+  for (const [sent, lat, lng] of accepted)
+    it(`spec/transport#locations · Check-in: location ${JSON.stringify(sent)} is returned as numbers lat and lng`, async (world) => {
+      const answer = await checkIn(world, sent);
+      expectEqual(answer, "result.location", expectResult(answer, 201).location, { lat, lng });
+    });
+  for (const sent of outOfRange)
+    it(`spec/transport#locations · Locations: 400 ParameterOutOfRange for ${JSON.stringify(sent)}`, async (world) => {
+      expectError(await checkIn(world, sent), { ...further.outOfRange, message: /location/ });
+    });
+  it("spec/transport#locations · Locations: 400 ParameterOutOfRange for a latitude of twenty digits", async (world) => {
+    const body = '{"location":{"lat":12345678901234567890,"lng":0}}';
+    expectError(await world.call("POST /checkins", { by: sharedUser, body }), further.outOfRange);
+  });
+  for (const sent of notPairs)
+    it(`spec/transport#locations · Locations: 400 ParameterIncorrectFormat for ${JSON.stringify(sent)}`, async (world) => {
+      expectError(await checkIn(world, sent), { ...further.incorrectFormat, message: /location/ });
+    });
+  for (const sent of [undefined, null, ""])
+    it(`spec/checkins#check-in-fields · 400 ParameterMissingRequiredValue for the location ${JSON.stringify(sent) ?? "absent"}`, async (world) => {
+      expectError(await checkIn(world, sent), missing("location"));
+    });
+});

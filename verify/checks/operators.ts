@@ -1,4 +1,4 @@
-import { each, type Group } from "../check.ts";
+import { group } from "../check.ts";
 import { further } from "../errors.ts";
 import { expectError, expectThat } from "../expect.ts";
 import { openapiOfOperators, operationsOf } from "../openapi.ts";
@@ -17,24 +17,6 @@ const callers: Readonly<Record<string, (world: World) => Promise<string | undefi
 
 const signIn = "POST /_/api/sessions";
 
-/** No caller but an operator can reach operations for operators (spec/operators#operator-tokens, AuthFailed). */
-const access = each(
-  Object.keys(callers),
-  (caller) => `spec/operators#operator-tokens · everything under /_/api answers AuthFailed to ${caller}`,
-  async (world, caller) => {
-    const document = await openapiOfOperators(world);
-    const below = operationsOf(document.body).filter((operation) => operation.includes(" /_/api/"));
-    const operations = below.filter((operation) => operation !== signIn); // sign-in is where the token comes from
-    expectThat(document, operations.length > 0, "operations under /_/api");
-    const authorization = await callers[caller]?.(world);
-    for (const operation of operations) {
-      const filled = operation.replace("{appid}", world.application.appid).replaceAll(/\{\w+\}/g, "verify");
-      const options = { headers: { Authorization: authorization }, ...(!filled.startsWith("GET") && { body: {} }) };
-      expectError(await world.call(filled, options), further.noOperator);
-    }
-  },
-);
-
 const wrongSignIns: Readonly<Record<string, object>> = {
   "an unknown name": { name: uniqueName("nobody"), password: "correct horse battery" },
   "the name of the first operator": { name: "owner", password: uniqueName("wrong") },
@@ -42,13 +24,23 @@ const wrongSignIns: Readonly<Record<string, object>> = {
   "a query as a name": { name: "' or ''='", password: "' or ''='" },
 };
 
-const signIns = each(
-  Object.keys(wrongSignIns),
-  (what) => `hostile.md 6 · signing in as an operator with ${what} gets the same answer as any wrong password`,
-  async (world, what) => {
-    expectError(await world.call(signIn, { body: wrongSignIns[what] }), further.noOperator);
-  },
-);
-
-/** The operator API, as far as it can be checked without an operator. */
-export const operators: Group = { name: "operators", checks: { ...access, ...signIns } };
+/** The operator API, as far as it can be checked without an operator (spec/operators#operator-tokens). */
+export const operators = group("operators", (it) => {
+  for (const [caller, authorizationOf] of Object.entries(callers))
+    it(`spec/operators#operator-tokens · everything under /_/api answers AuthFailed to ${caller}`, async (world) => {
+      const document = await openapiOfOperators(world);
+      const below = operationsOf(document.body).filter((operation) => operation.includes(" /_/api/"));
+      const operations = below.filter((operation) => operation !== signIn); // sign-in is where the token comes from
+      expectThat(document, operations.length > 0, "operations under /_/api");
+      const Authorization = await authorizationOf(world);
+      for (const operation of operations) {
+        const filled = operation.replace("{appid}", world.application.appid).replaceAll(/\{\w+\}/g, "verify");
+        const options = { headers: { Authorization }, ...(!filled.startsWith("GET") && { body: {} }) };
+        expectError(await world.call(filled, options), further.noOperator);
+      }
+    });
+  for (const [what, body] of Object.entries(wrongSignIns))
+    it(`hostile.md 6 · signing in as an operator with ${what} gets the same answer as any wrong password`, async (world) => {
+      expectError(await world.call(signIn, { body }), further.noOperator);
+    });
+});

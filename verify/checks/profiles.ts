@@ -1,4 +1,4 @@
-import { each, type Group } from "../check.ts";
+import { group } from "../check.ts";
 import { further, specified } from "../errors.ts";
 import { expectEqual, expectError, expectResult, expectThat } from "../expect.ts";
 import {
@@ -64,115 +64,93 @@ async function readMe(world: World, { token }: TestUser) {
 }
 
 /** The caller's own profile (spec/users#profiles). Profiles of others: `other-profiles`, `user-search`. */
-export const profiles: Group = {
-  name: "profiles",
-  checks: {
-    "spec/users#user-fields · POST /users and PATCH /users/me accept every field of a profile, and GET returns them":
-      async (world) => {
-        const created = await signUpWith(world, profile);
-        const changed = await signUp(world);
-        const answer = await change(world, changed, profile);
-        for (const shown of [await readMe(world, created), answer, await readMe(world, changed)]) {
-          const fields = Object.entries(expectResult(shown)).filter(([name]) => name in profile);
-          expectEqual(shown, "profile", Object.fromEntries(fields), profile);
-          expectThat(shown, !("accessToken" in expectResult(shown)), "no token");
-        }
-      },
-    ...each(
-      Object.entries(changes),
-      ([name]) =>
-        `spec/users#change-a-profile · PATCH /users/me: 200 with the new ${name}; omitted fields keep their values`,
-      async (world, [name, value]) => {
-        const user = await signUpWith(world, profile);
-        const { lastModified: _, ...before } = expectResult(await readMe(world, user));
-        const answer = await change(world, user, { [name]: value });
-        const { lastModified, ...after } = expectResult(answer);
-        expectEqual(answer, "result", after, { ...before, [name]: value });
-        const again = await world.call(`GET /users/${user.id}`, { token: user.token });
-        expectEqual(again, "GET /users/{userId}", expectResult(again), { ...after, lastModified });
-      },
-    ),
-    ...each(
-      forms,
-      ([name, , value]) =>
-        `spec/transport#scalars · PATCH /users/me: a ${name} of ${JSON.stringify(value)} in every accepted form`,
-      async (world, [name, sent, value]) => {
-        const user = await signUp(world);
-        for (const form of sent) {
-          const answer = await change(world, user, { [name]: form });
-          expectEqual(answer, `result.${name} for ${JSON.stringify(form)}`, expectResult(answer)[name], value);
-        }
-      },
-    ),
-    ...each(
-      refused,
-      ([name, value, row]) =>
-        `spec/users#change-a-profile · A profile with ${JSON.stringify(value)} as ${name}: 400 ${further[row].error}`,
-      async (world, [name, value, row]) => {
-        const expected = { ...further[row], message: new RegExp(name) };
-        const body = { username: uniqueName(), password: "correct horse", [name]: value };
-        expectError(await world.call("POST /users", { token: await sharedDevice(world), body }), expected);
-        expectError(await change(world, await sharedUser(world), { tag: "lost", [name]: value }), expected);
-        const me = await readMe(world, await sharedUser(world));
-        expectThat(me, !("tag" in expectResult(me)), "nothing of a refused change");
-      },
-    ),
-    "spec/transport#absent-values · PATCH /users/me: the empty text clears a text, null changes nothing": async (
-      world,
-    ) => {
+export const profiles = group("profiles", (it) => {
+  it("spec/users#user-fields · POST /users and PATCH /users/me accept every field of a profile, and GET returns them", async (world) => {
+    const created = await signUpWith(world, profile);
+    const changed = await signUp(world);
+    const answer = await change(world, changed, profile);
+    for (const shown of [await readMe(world, created), answer, await readMe(world, changed)]) {
+      const fields = Object.entries(expectResult(shown)).filter(([name]) => name in profile);
+      expectEqual(shown, "profile", Object.fromEntries(fields), profile);
+      expectThat(shown, !("accessToken" in expectResult(shown)), "no token");
+    }
+  });
+  for (const [name, value] of Object.entries(changes))
+    it(`spec/users#change-a-profile · PATCH /users/me: 200 with the new ${name}; omitted fields keep their values`, async (world) => {
       const user = await signUpWith(world, profile);
-      const texts = (value: unknown) => ({ firstName: value, lastName: value, email: value, tag: value });
       const { lastModified: _, ...before } = expectResult(await readMe(world, user));
-      const kept = await change(world, user, { ...texts(null), gender: null, location: null, celebMode: null });
-      expectEqual(kept, "result", { ...before, lastModified: "" }, { ...expectResult(kept), lastModified: "" });
-      const cleared = await change(world, user, texts(""));
-      const left = Object.keys(expectResult(cleared)).filter((name) => name in texts(""));
-      expectEqual(cleared, "remaining texts", left, []);
-    },
-    "hostile.md 9 · PATCH /users/me: sending the whole object back changes nothing, nor do fields that the service sets":
-      async (world) => {
-        const user = await signUpWith(world, profile);
-        const { lastModified: _, ...before } = expectResult(await readMe(world, user));
-        const own = {
-          id: {},
-          created: [],
-          lastLogin: "x",
-          isNew: true,
-          accessToken: "x",
-          profilePictureID: {},
-          roles: 1,
-        };
-        for (const set of [{}, own, { id: (await otherUser(world)).id, profilePictureUrl: "x" }]) {
-          const answer = await change(world, user, { ...before, ...set });
-          const { lastModified: __, ...after } = expectResult(answer);
-          expectEqual(answer, "result", after, before);
-        }
-      },
-    "spec/users#change-a-profile · PATCH /users/me: a new userName logs in, and the old one is free; keeping one's name is no error":
-      async (world) => {
-        const user = await signUp(world);
-        const userName = uniqueName();
-        for (const sent of [{ userName: user.userName }, { username: user.userName.toUpperCase() }, { userName }]) {
-          const answer = await change(world, user, sent);
-          expectEqual(answer, "result.userName", expectResult(answer).userName, Object.values(sent)[0]);
-        }
-        const logIn = (username: string) =>
-          world.call("POST /users/login", { token: user.deviceToken, body: { username, password: user.password } });
-        expectResult(await logIn(userName));
-        expectError(await logIn(user.userName), specified.badUserNameOrPassword);
-        const body = { username: user.userName, password: "correct horse" };
-        expectResult(await world.call("POST /users", { token: user.deviceToken, body }));
-      },
-    "spec/users#user-names · PATCH /users/me: 400 ItemAlreadyExists for another user's userName, in any case": async (
-      world,
-    ) => {
-      const [user, { userName }] = [await signUp(world), await otherUser(world)];
-      for (const username of [userName, userName.toUpperCase()]) {
-        expectError(await change(world, user, { username, tag: "lost" }), specified.userNameTaken);
+      const answer = await change(world, user, { [name]: value });
+      const { lastModified, ...after } = expectResult(answer);
+      expectEqual(answer, "result", after, { ...before, [name]: value });
+      const again = await world.call(`GET /users/${user.id}`, { token: user.token });
+      expectEqual(again, "GET /users/{userId}", expectResult(again), { ...after, lastModified });
+    });
+  for (const [name, sent, value] of forms)
+    it(`spec/transport#scalars · PATCH /users/me: a ${name} of ${JSON.stringify(value)} in every accepted form`, async (world) => {
+      const user = await signUp(world);
+      for (const form of sent) {
+        const answer = await change(world, user, { [name]: form });
+        expectEqual(answer, `result.${name} for ${JSON.stringify(form)}`, expectResult(answer)[name], value);
       }
-      const me = await readMe(world, user);
-      const { userName: kept, tag } = expectResult(me);
-      expectEqual(me, "userName and tag", { kept, tag }, { kept: user.userName, tag: undefined });
-    },
-  },
-};
+    });
+  for (const [name, value, row] of refused)
+    it(`spec/users#change-a-profile · A profile with ${JSON.stringify(value)} as ${name}: 400 ${further[row].error}`, async (world) => {
+      const expected = { ...further[row], message: new RegExp(name) };
+      const body = { username: uniqueName(), password: "correct horse", [name]: value };
+      expectError(await world.call("POST /users", { token: await sharedDevice(world), body }), expected);
+      expectError(await change(world, await sharedUser(world), { tag: "lost", [name]: value }), expected);
+      const me = await readMe(world, await sharedUser(world));
+      expectThat(me, !("tag" in expectResult(me)), "nothing of a refused change");
+    });
+  it("spec/transport#absent-values · PATCH /users/me: the empty text clears a text, null changes nothing", async (world) => {
+    const user = await signUpWith(world, profile);
+    const texts = (value: unknown) => ({ firstName: value, lastName: value, email: value, tag: value });
+    const { lastModified: _, ...before } = expectResult(await readMe(world, user));
+    const kept = await change(world, user, { ...texts(null), gender: null, location: null, celebMode: null });
+    expectEqual(kept, "result", { ...before, lastModified: "" }, { ...expectResult(kept), lastModified: "" });
+    const cleared = await change(world, user, texts(""));
+    const left = Object.keys(expectResult(cleared)).filter((name) => name in texts(""));
+    expectEqual(cleared, "remaining texts", left, []);
+  });
+  it("hostile.md 9 · PATCH /users/me: sending the whole object back changes nothing, nor do fields that the service sets", async (world) => {
+    const user = await signUpWith(world, profile);
+    const { lastModified: _, ...before } = expectResult(await readMe(world, user));
+    const own = {
+      id: {},
+      created: [],
+      lastLogin: "x",
+      isNew: true,
+      accessToken: "x",
+      profilePictureID: {},
+      roles: 1,
+    };
+    for (const set of [{}, own, { id: (await otherUser(world)).id, profilePictureUrl: "x" }]) {
+      const answer = await change(world, user, { ...before, ...set });
+      const { lastModified: __, ...after } = expectResult(answer);
+      expectEqual(answer, "result", after, before);
+    }
+  });
+  it("spec/users#change-a-profile · PATCH /users/me: a new userName logs in, and the old one is free; keeping one's name is no error", async (world) => {
+    const user = await signUp(world);
+    const userName = uniqueName();
+    for (const sent of [{ userName: user.userName }, { username: user.userName.toUpperCase() }, { userName }]) {
+      const answer = await change(world, user, sent);
+      expectEqual(answer, "result.userName", expectResult(answer).userName, Object.values(sent)[0]);
+    }
+    const logIn = (username: string) =>
+      world.call("POST /users/login", { token: user.deviceToken, body: { username, password: user.password } });
+    expectResult(await logIn(userName));
+    expectError(await logIn(user.userName), specified.badUserNameOrPassword);
+    const body = { username: user.userName, password: "correct horse" };
+    expectResult(await world.call("POST /users", { token: user.deviceToken, body }));
+  });
+  it("spec/users#user-names · PATCH /users/me: 400 ItemAlreadyExists for another user's userName, in any case", async (world) => {
+    const [user, { userName }] = [await signUp(world), await otherUser(world)];
+    for (const username of [userName, userName.toUpperCase()]) {
+      expectError(await change(world, user, { username, tag: "lost" }), specified.userNameTaken);
+    }
+    const me = await readMe(world, user);
+    const { userName: kept, tag } = expectResult(me);
+    expectEqual(me, "userName and tag", { kept, tag }, { kept: user.userName, tag: undefined });
+  });
+});

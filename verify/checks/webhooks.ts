@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
-import { type Check, each, type Group, Skip } from "../check.ts";
+import { type Check, group, Skip } from "../check.ts";
 import type { Answer } from "../client.ts";
 import { type ErrorRow, further } from "../errors.ts";
 import { expectDate, expectEqual, expectError, expectResult, expectThat } from "../expect.ts";
@@ -19,17 +19,19 @@ const silent = { url: publicUrl, types: ["webhook.test"] };
 /** No name server knows it, so no server answers. */
 const unknownUrl = "https://receiver.invalid/hook";
 
-/** The deletions that the clean-up of a check's webhooks must include. */
+/** The webhooks of a check, which are deleted after it. */
 interface Webhooks {
+  readonly world: World;
+  /** Where their deliveries arrive. @throws Skip without a receiver that the deployment can reach */
+  readonly receiver: Receiver;
   ask(call: string, body?: object): Promise<Answer>;
-  /** Registers a webhook that is deleted after the check. */
   create(body?: object): Promise<Answer["body"]>;
   /** Registers one that must be refused. */
   expectRefused(body: object, row: ErrorRow): Promise<void>;
 }
 
 /** Runs a check as the operator, and deletes the webhooks that it has registered. */
-function operated(check: (webhooks: Webhooks, world: World) => Promise<void>): Check {
+function operated(check: (webhooks: Webhooks) => Promise<void>): Check {
   return async (world) => {
     const { operatorToken } = world;
     if (operatorToken === undefined) throw new Skip("needs --operator-token");
@@ -45,29 +47,20 @@ function operated(check: (webhooks: Webhooks, world: World) => Promise<void>): C
       return answer;
     }
     try {
-      await check(
-        {
-          ask,
-          create: async (body = {}) => expectResult(await register(body), 201),
-          expectRefused: async (body, row) => expectError(await register(body), row),
-        },
+      await check({
         world,
-      );
+        ask,
+        get receiver() {
+          if (world.receiver === undefined) throw new Skip("needs --receiver-url");
+          return world.receiver;
+        },
+        create: async (body = {}) => expectResult(await register(body), 201),
+        expectRefused: async (body, row) => expectError(await register(body), row),
+      });
     } finally {
       for (const id of made) await ask(`DELETE /${id}`);
     }
   };
-}
-
-type Receiving = Webhooks & { readonly receiver: Receiver };
-
-/** The same with a receiver that the deployment can reach. */
-function received(check: (webhooks: Receiving, world: World) => Promise<void>): Check {
-  return operated(async (webhooks, world) => {
-    const { receiver } = world;
-    if (receiver === undefined) throw new Skip("needs --receiver-url");
-    await check({ ...webhooks, receiver }, world);
-  });
 }
 
 async function checkIn(world: World): Promise<string> {
@@ -75,7 +68,7 @@ async function checkIn(world: World): Promise<string> {
   return expectResult(await world.call("POST /checkins", { token, body: { location: "1,2" } }), 201).id;
 }
 
-async function findDelivery({ receiver }: Receiving, objectId: string, path = ""): Promise<Delivery> {
+async function findDelivery({ receiver }: Webhooks, objectId: string, path = ""): Promise<Delivery> {
   const found = await receiver.find(({ body }) => body?.data?.objectID === objectId);
   if (found !== undefined) return found;
   throw new Failure({ request: `a delivery to ${receiver.url}${path}` }, `the event of ${objectId}`, "none");
@@ -134,202 +127,201 @@ const incorrect: Readonly<Record<string, object>> = {
 };
 
 /** Webhooks (spec/webhooks); deliveries are checked where the deployment reaches this machine. */
-export const webhooks: Group = {
-  name: "webhooks",
-  checks: {
-    "spec/webhooks#create-a-webhook · POST …/webhooks: the secret is in the first answer, and in no other": operated(
-      async ({ ask, create }) => {
-        const { secret, ...rest } = await create({ headers: { Authorization: "Bearer hush" } });
-        const answer = await ask(`GET /${rest.id}`);
-        expectEqual(answer, "the webhook", expectResult(answer), rest);
-        expectThat(answer, /^whsec_[A-Za-z0-9+/]{43}=$/.test(secret), "a secret of 32 bytes");
-        expectThat(answer, !answer.text.includes("hush"), "no values of headers");
-        expectEqual(answer, "headers", rest.headers, ["authorization"]);
-        const { format, concurrency, timeoutMs, perSecond, trueLocations, state, behind } = rest;
-        const defaults = { format, concurrency, timeoutMs, perSecond, trueLocations, state, behind };
-        const expected = { format: "standard", concurrency: 4, timeoutMs: 15_000, perSecond: 100 };
-        const standing = { trueLocations: false, state: "active", behind: { events: 0 } };
-        expectEqual(answer, "defaults", defaults, { ...expected, ...standing });
-        const { pageResults } = expectResult(await ask("GET ?pageSize=100"));
-        const ids = pageResults.map(({ id }: { id: string }) => id);
-        expectThat(answer, ids.includes(rest.id), "the webhook in the list");
+export const webhooks = group("webhooks", (register) => {
+  const it = (title: string, check: (webhooks: Webhooks) => Promise<void>) => register(title, operated(check));
+  it("spec/webhooks#create-a-webhook · POST …/webhooks: the secret is in the first answer, and in no other", async ({
+    ask,
+    create,
+  }) => {
+    const { secret, ...rest } = await create({ headers: { Authorization: "Bearer hush" } });
+    const answer = await ask(`GET /${rest.id}`);
+    expectEqual(answer, "the webhook", expectResult(answer), rest);
+    expectThat(answer, /^whsec_[A-Za-z0-9+/]{43}=$/.test(secret), "a secret of 32 bytes");
+    expectThat(answer, !answer.text.includes("hush"), "no values of headers");
+    expectEqual(answer, "headers", rest.headers, ["authorization"]);
+    const { format, concurrency, timeoutMs, perSecond, trueLocations, state, behind } = rest;
+    const defaults = { format, concurrency, timeoutMs, perSecond, trueLocations, state, behind };
+    const expected = { format: "standard", concurrency: 4, timeoutMs: 15_000, perSecond: 100 };
+    const standing = { trueLocations: false, state: "active", behind: { events: 0 } };
+    expectEqual(answer, "defaults", defaults, { ...expected, ...standing });
+    const { pageResults } = expectResult(await ask("GET ?pageSize=100"));
+    const ids = pageResults.map(({ id }: { id: string }) => id);
+    expectThat(answer, ids.includes(rest.id), "the webhook in the list");
+  });
+  it("spec/webhooks#create-a-webhook · POST …/webhooks: the 21st of an application is RequestTooLarge", async ({
+    ask,
+    create,
+    expectRefused,
+  }) => {
+    const { pageResults } = expectResult(await ask("GET ?pageSize=100"));
+    for (let count = pageResults.length; count < webhooksMax; count += 1) await create();
+    await expectRefused({}, further.tooLarge);
+  });
+  for (const [what, body] of Object.entries(outOfRange))
+    it(`spec/webhooks#headers · POST …/webhooks with ${what} is ParameterOutOfRange`, async ({ expectRefused }) => {
+      await expectRefused(body, further.outOfRange);
+    });
+  for (const [what, body] of Object.entries(incorrect))
+    it(`spec/webhooks#create-a-webhook · POST …/webhooks with ${what} is ParameterIncorrectFormat`, async ({
+      expectRefused,
+    }) => {
+      await expectRefused(body, further.incorrectFormat);
+    });
+  for (const url of [...malformedUrls, ...closedUrls])
+    it(`spec/webhooks#urls · POST …/webhooks: ${url} is ParameterOutOfRange`, async ({ expectRefused }) => {
+      await expectRefused({ url }, further.outOfRange);
+    });
+  for (const url of internalUrls)
+    it(`spec/webhooks#urls · POST …/webhooks: the internal ${url} is ParameterOutOfRange`, async ({
+      expectRefused,
+      world,
+    }) => {
+      if (world.receiver !== undefined) throw new Skip("the deployment reaches the receiver in an internal network");
+      await expectRefused({ url }, further.outOfRange);
+    });
+  it("spec/webhooks#urls · PATCH …/webhooks/{webhookId}: a new url is judged like the first, and the old one stays", async ({
+    ask,
+    create,
+  }) => {
+    const { id } = await create();
+    expectError(await ask(`PATCH /${id}`, { url: "https://169.254.169.254/" }), further.outOfRange);
+    const answer = await ask(`GET /${id}`);
+    expectEqual(answer, "url", expectResult(answer).url, publicUrl);
+  });
+  it("spec/webhooks#change-a-webhook · PATCH and DELETE …/webhooks/{webhookId}", async ({ ask, create }) => {
+    const { id, secret: _ } = await create();
+    const changed = await ask(`PATCH /${id}`, { name: "Shop", types: ["WebHook.*"], concurrency: 1 });
+    const { name, types, concurrency, secret } = expectResult(changed);
+    expectEqual(
+      changed,
+      "fields",
+      { name, types, concurrency, secret },
+      {
+        ...{ name: "Shop", types: ["webhook.*"], concurrency: 1, secret: undefined },
       },
-    ),
-    "spec/webhooks#create-a-webhook · POST …/webhooks: the 21st of an application is RequestTooLarge": operated(
-      async ({ ask, create, expectRefused }) => {
-        const { pageResults } = expectResult(await ask("GET ?pageSize=100"));
-        for (let count = pageResults.length; count < webhooksMax; count += 1) await create();
-        await expectRefused({}, further.tooLarge);
-      },
-    ),
-    ...each(
-      Object.keys(outOfRange),
-      (what) => `spec/webhooks#headers · POST …/webhooks with ${what} is ParameterOutOfRange`,
-      (world, what) =>
-        operated(({ expectRefused }) => expectRefused(outOfRange[what] ?? {}, further.outOfRange))(world),
-    ),
-    ...each(
-      Object.keys(incorrect),
-      (what) => `spec/webhooks#create-a-webhook · POST …/webhooks with ${what} is ParameterIncorrectFormat`,
-      (world, what) =>
-        operated(({ expectRefused }) => expectRefused(incorrect[what] ?? {}, further.incorrectFormat))(world),
-    ),
-    ...each(
-      [...malformedUrls, ...closedUrls],
-      (url) => `spec/webhooks#urls · POST …/webhooks: ${url} is ParameterOutOfRange`,
-      (world, url) => operated(({ expectRefused }) => expectRefused({ url }, further.outOfRange))(world),
-    ),
-    ...each(
-      internalUrls,
-      (url) => `spec/webhooks#urls · POST …/webhooks: the internal ${url} is ParameterOutOfRange`,
-      (world, url) =>
-        operated(async ({ expectRefused }) => {
-          if (world.receiver !== undefined)
-            throw new Skip("the deployment reaches the receiver in an internal network");
-          await expectRefused({ url }, further.outOfRange);
-        })(world),
-    ),
-    "spec/webhooks#urls · PATCH …/webhooks/{webhookId}: a new url is judged like the first, and the old one stays":
-      operated(async ({ ask, create }) => {
-        const { id } = await create();
-        expectError(await ask(`PATCH /${id}`, { url: "https://169.254.169.254/" }), further.outOfRange);
-        const answer = await ask(`GET /${id}`);
-        expectEqual(answer, "url", expectResult(answer).url, publicUrl);
-      }),
-    "spec/webhooks#change-a-webhook · PATCH and DELETE …/webhooks/{webhookId}": operated(async ({ ask, create }) => {
-      const { id, secret: _ } = await create();
-      const changed = await ask(`PATCH /${id}`, { name: "Shop", types: ["WebHook.*"], concurrency: 1 });
-      const { name, types, concurrency, secret } = expectResult(changed);
-      expectEqual(
-        changed,
-        "fields",
-        { name, types, concurrency, secret },
-        {
-          ...{ name: "Shop", types: ["webhook.*"], concurrency: 1, secret: undefined },
-        },
-      );
-      expectEqual(changed, "result", expectResult(await ask(`DELETE /${id}`)), true);
-      for (const call of [`GET /${id}`, `DELETE /${id}`, `GET /${id}/deliveries`, `POST /${id}/pause`]) {
-        expectError(await ask(call, call.startsWith("POST") ? {} : undefined), further.itemDoesNotExist);
-      }
-    }),
-    "spec/webhooks#rotate-the-secret · POST …/rotate-secret: another secret, shown once; two are good at most":
-      operated(async ({ ask, create }) => {
-        const { id, secret } = await create();
-        const answer = await ask(`POST /${id}/rotate-secret`, { overlapHours: 2 });
-        const rotated = expectResult(answer);
-        expectThat(answer, /^whsec_/.test(rotated.secret) && rotated.secret !== secret, "another secret");
-        expectDate(answer, "previousEnds", rotated.previousEnds);
-        expectResult(await ask(`POST /${id}/rotate-secret`, {}));
-        const read = await ask(`GET /${id}`);
-        expectEqual(read, "number of secrets", expectResult(read).secrets.length, 2);
-        expectThat(read, !read.text.includes("whsec_"), "no secret");
-        expectError(await ask(`POST /${id}/rotate-secret`, { overlapHours: 169 }), further.outOfRange);
-      }),
-    "spec/webhooks#pause-and-resume · POST …/pause, …/resume: the state says so": operated(async ({ ask, create }) => {
-      const { id } = await create();
-      const paused = await ask(`POST /${id}/pause`, {});
-      expectEqual(paused, "state", expectResult(paused).state, "paused");
-      const resumed = await ask(`POST /${id}/resume`, { from: "now" });
-      expectEqual(resumed, "state", expectResult(resumed).state, "active");
-      expectError(await ask(`POST /${id}/resume`, { from: "yesterday" }), further.incorrectFormat);
-    }),
-    "spec/webhooks#test-a-webhook · POST …/test: says that nothing answered, and is RateLimitExceeded the seventh time":
-      operated(async ({ ask, create }) => {
-        const { id } = await create({ url: unknownUrl });
-        for (let count = 0; count < testsPerMinute; count += 1) {
-          const answer = await ask(`POST /${id}/test`, {});
-          const { status, error } = expectResult(answer);
-          expectThat(answer, status === undefined && typeof error === "string", "an error and no status");
-        }
-        expectError(await ask(`POST /${id}/test`, {}), further.rateLimitExceeded);
-      }),
-    "spec/webhooks#deliveries · GET …/deliveries: none yet; an unknown state is ParameterIncorrectFormat": operated(
-      async ({ ask, create }) => {
-        const { id } = await create();
-        const answer = await ask(`GET /${id}/deliveries`);
-        expectEqual(answer, "deliveries", expectResult(answer).pageResults, []);
-        expectError(await ask(`GET /${id}/deliveries?state=lost`), further.incorrectFormat);
-        expectError(
-          await ask(`POST /${id}/deliveries/${id.replace("whk_", "whd_")}/redeliver`, {}),
-          further.itemDoesNotExist,
-        );
-      },
-    ),
-    "spec/webhooks#envelope · a delivery is a CloudEvent that Standard Webhooks libraries verify": received(
-      async (webhooks, world) => {
-        const hook = { url: webhooks.receiver.url, types: ["checkin.*"], headers: { "X-Shop": "7" } };
-        const { secret } = await webhooks.create(hook);
-        const id = await checkIn(world);
-        const delivery = await findDelivery(webhooks, id);
-        expectSigned(delivery, secret);
-        const { headers, body, text } = delivery;
-        const expectedBody = { specversion: "1.0", type: "checkin.created", subject: id, time: body.timestamp };
-        const isWhole =
-          Object.entries(expectedBody).every(([name, value]) => body[name] === value) &&
-          body.id === headers["webhook-id"] &&
-          /^\d{20}$/.test(body.sequence) &&
-          body.data.object?.id === id;
-        const areSent =
-          headers["content-type"] === "application/json" &&
-          headers["x-shop"] === "7" &&
-          headers["rollcall-attempt"] === "1" &&
-          /^Rollcall\//.test(`${headers["user-agent"]}`);
-        if (isWhole && areSent) return;
-        throw new Failure({ request: JSON.stringify(headers) }, "the envelope and the headers of an event", text);
-      },
-    ),
-    "spec/webhooks#rotate-the-secret · during a rotation either secret verifies": received(async (webhooks, world) => {
-      const { id, secret } = await webhooks.create({ url: webhooks.receiver.url, types: ["checkin.*"] });
-      const rotated = expectResult(await webhooks.ask(`POST /${id}/rotate-secret`, { overlapHours: 1 }));
-      const delivery = await findDelivery(webhooks, await checkIn(world));
-      for (const each of [secret, rotated.secret]) expectSigned(delivery, each);
-    }),
-    "spec/webhooks#pause-and-resume · a paused webhook gets its events after the resume": received(
-      async (webhooks, world) => {
-        const { id } = await webhooks.create({ url: webhooks.receiver.url, types: ["checkin.*"] });
-        expectResult(await webhooks.ask(`POST /${id}/pause`, {}));
-        const event = await checkIn(world);
-        await delay(quietMs);
-        const isSent = webhooks.receiver.deliveries.some(({ body }) => body?.data?.objectID === event);
-        const read = await webhooks.ask(`GET /${id}`);
-        expectThat(read, !isSent, "no delivery during the pause");
-        expectEqual(read, "behind.events", expectResult(read).behind.events, 1);
-        expectResult(await webhooks.ask(`POST /${id}/resume`, {}));
-        await findDelivery(webhooks, event);
-      },
-    ),
-    "spec/webhooks#redeliver · a redelivery has the same webhook-id, and says that it is one": received(
-      async (webhooks, world) => {
-        const { id } = await webhooks.create({ url: webhooks.receiver.url, types: ["checkin.*"] });
-        const first = await findDelivery(webhooks, await checkIn(world));
-        const eventId = `${first.headers["webhook-id"]}`;
-        const [delivery] = await untilListed(webhooks, id, eventId);
-        expectResult(await webhooks.ask(`POST /${id}/deliveries/${delivery.id}/redeliver`, {}), 201);
-        const again = await webhooks.receiver.find(
-          ({ headers }) => headers["webhook-id"] === eventId && headers["rollcall-replay"] === "true",
-        );
-        if (again === undefined) throw new Failure({ request: eventId }, "a redelivery", "none");
-      },
-    ),
-    "spec/webhooks#test-a-webhook · POST …/test: answers what the receiver said, also for a paused webhook": received(
-      async ({ ask, create, receiver }) => {
-        const { id, secret } = await create({ url: receiver.url });
-        expectResult(await ask(`POST /${id}/pause`, {}));
-        const answer = await ask(`POST /${id}/test`, {});
-        const { ms, ...result } = expectResult(answer);
-        expectEqual(answer, "result", result, { status: 200, response: "thanks" });
-        expectThat(answer, ms >= 0, "ms");
-        const delivery = await receiver.find(({ body }) => body?.type === "webhook.test" && body.subject === id);
-        if (delivery === undefined) throw new Failure(answer, "a webhook.test", "none");
-        expectSigned(delivery, secret);
-      },
-    ),
-  },
-};
+    );
+    expectEqual(changed, "result", expectResult(await ask(`DELETE /${id}`)), true);
+    for (const call of [`GET /${id}`, `DELETE /${id}`, `GET /${id}/deliveries`, `POST /${id}/pause`]) {
+      expectError(await ask(call, call.startsWith("POST") ? {} : undefined), further.itemDoesNotExist);
+    }
+  });
+  it("spec/webhooks#rotate-the-secret · POST …/rotate-secret: another secret, shown once; two are good at most", async ({
+    ask,
+    create,
+  }) => {
+    const { id, secret } = await create();
+    const answer = await ask(`POST /${id}/rotate-secret`, { overlapHours: 2 });
+    const rotated = expectResult(answer);
+    expectThat(answer, /^whsec_/.test(rotated.secret) && rotated.secret !== secret, "another secret");
+    expectDate(answer, "previousEnds", rotated.previousEnds);
+    expectResult(await ask(`POST /${id}/rotate-secret`, {}));
+    const read = await ask(`GET /${id}`);
+    expectEqual(read, "number of secrets", expectResult(read).secrets.length, 2);
+    expectThat(read, !read.text.includes("whsec_"), "no secret");
+    expectError(await ask(`POST /${id}/rotate-secret`, { overlapHours: 169 }), further.outOfRange);
+  });
+  it("spec/webhooks#pause-and-resume · POST …/pause, …/resume: the state says so", async ({ ask, create }) => {
+    const { id } = await create();
+    const paused = await ask(`POST /${id}/pause`, {});
+    expectEqual(paused, "state", expectResult(paused).state, "paused");
+    const resumed = await ask(`POST /${id}/resume`, { from: "now" });
+    expectEqual(resumed, "state", expectResult(resumed).state, "active");
+    expectError(await ask(`POST /${id}/resume`, { from: "yesterday" }), further.incorrectFormat);
+  });
+  it("spec/webhooks#test-a-webhook · POST …/test: says that nothing answered, and is RateLimitExceeded the seventh time", async ({
+    ask,
+    create,
+  }) => {
+    const { id } = await create({ url: unknownUrl });
+    for (let count = 0; count < testsPerMinute; count += 1) {
+      const answer = await ask(`POST /${id}/test`, {});
+      const { status, error } = expectResult(answer);
+      expectThat(answer, status === undefined && typeof error === "string", "an error and no status");
+    }
+    expectError(await ask(`POST /${id}/test`, {}), further.rateLimitExceeded);
+  });
+  it("spec/webhooks#deliveries · GET …/deliveries: none yet; an unknown state is ParameterIncorrectFormat", async ({
+    ask,
+    create,
+  }) => {
+    const { id } = await create();
+    const answer = await ask(`GET /${id}/deliveries`);
+    expectEqual(answer, "deliveries", expectResult(answer).pageResults, []);
+    expectError(await ask(`GET /${id}/deliveries?state=lost`), further.incorrectFormat);
+    expectError(
+      await ask(`POST /${id}/deliveries/${id.replace("whk_", "whd_")}/redeliver`, {}),
+      further.itemDoesNotExist,
+    );
+  });
+  it("spec/webhooks#envelope · a delivery is a CloudEvent that Standard Webhooks libraries verify", async (webhooks) => {
+    const hook = { url: webhooks.receiver.url, types: ["checkin.*"], headers: { "X-Shop": "7" } };
+    const { secret } = await webhooks.create(hook);
+    const id = await checkIn(webhooks.world);
+    const delivery = await findDelivery(webhooks, id);
+    expectSigned(delivery, secret);
+    const { headers, body, text } = delivery;
+    const expectedBody = { specversion: "1.0", type: "checkin.created", subject: id, time: body.timestamp };
+    const isWhole =
+      Object.entries(expectedBody).every(([name, value]) => body[name] === value) &&
+      body.id === headers["webhook-id"] &&
+      /^\d{20}$/.test(body.sequence) &&
+      body.data.object?.id === id;
+    const areSent =
+      headers["content-type"] === "application/json" &&
+      headers["x-shop"] === "7" &&
+      headers["rollcall-attempt"] === "1" &&
+      /^Rollcall\//.test(`${headers["user-agent"]}`);
+    if (isWhole && areSent) return;
+    throw new Failure({ request: JSON.stringify(headers) }, "the envelope and the headers of an event", text);
+  });
+  it("spec/webhooks#rotate-the-secret · during a rotation either secret verifies", async (webhooks) => {
+    const { id, secret } = await webhooks.create({ url: webhooks.receiver.url, types: ["checkin.*"] });
+    const rotated = expectResult(await webhooks.ask(`POST /${id}/rotate-secret`, { overlapHours: 1 }));
+    const delivery = await findDelivery(webhooks, await checkIn(webhooks.world));
+    for (const each of [secret, rotated.secret]) expectSigned(delivery, each);
+  });
+  it("spec/webhooks#pause-and-resume · a paused webhook gets its events after the resume", async (webhooks) => {
+    const { id } = await webhooks.create({ url: webhooks.receiver.url, types: ["checkin.*"] });
+    expectResult(await webhooks.ask(`POST /${id}/pause`, {}));
+    const event = await checkIn(webhooks.world);
+    await delay(quietMs);
+    const isSent = webhooks.receiver.deliveries.some(({ body }) => body?.data?.objectID === event);
+    const read = await webhooks.ask(`GET /${id}`);
+    expectThat(read, !isSent, "no delivery during the pause");
+    expectEqual(read, "behind.events", expectResult(read).behind.events, 1);
+    expectResult(await webhooks.ask(`POST /${id}/resume`, {}));
+    await findDelivery(webhooks, event);
+  });
+  it("spec/webhooks#redeliver · a redelivery has the same webhook-id, and says that it is one", async (webhooks) => {
+    const { id } = await webhooks.create({ url: webhooks.receiver.url, types: ["checkin.*"] });
+    const first = await findDelivery(webhooks, await checkIn(webhooks.world));
+    const eventId = `${first.headers["webhook-id"]}`;
+    const [delivery] = await untilListed(webhooks, id, eventId);
+    expectResult(await webhooks.ask(`POST /${id}/deliveries/${delivery.id}/redeliver`, {}), 201);
+    const again = await webhooks.receiver.find(
+      ({ headers }) => headers["webhook-id"] === eventId && headers["rollcall-replay"] === "true",
+    );
+    if (again === undefined) throw new Failure({ request: eventId }, "a redelivery", "none");
+  });
+  it("spec/webhooks#test-a-webhook · POST …/test: answers what the receiver said, also for a paused webhook", async ({
+    ask,
+    create,
+    receiver,
+  }) => {
+    const { id, secret } = await create({ url: receiver.url });
+    expectResult(await ask(`POST /${id}/pause`, {}));
+    const answer = await ask(`POST /${id}/test`, {});
+    const { ms, ...result } = expectResult(answer);
+    expectEqual(answer, "result", result, { status: 200, response: "thanks" });
+    expectThat(answer, ms >= 0, "ms");
+    const delivery = await receiver.find(({ body }) => body?.type === "webhook.test" && body.subject === id);
+    if (delivery === undefined) throw new Failure(answer, "a webhook.test", "none");
+    expectSigned(delivery, secret);
+  });
+});
 
 /** Results are stored a little after the receiver has answered. */
-async function untilListed({ ask, receiver }: Receiving, id: string, eventId: string): Promise<Answer["body"][]> {
+async function untilListed({ ask, receiver }: Webhooks, id: string, eventId: string): Promise<Answer["body"][]> {
   let found: Answer["body"][] = [];
   for (let tries = 0; found.length === 0 && tries < 100; tries += 1) {
     if (tries > 0) await delay(100);
