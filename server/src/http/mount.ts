@@ -5,6 +5,7 @@ import { ArchiveResult } from "../contract/file-result.ts";
 import { type AnyCaller, type CallerKind, isForOperators, type Route } from "../contract/route.ts";
 import { CallWork } from "../lib/call-work.ts";
 import { ApiError, type ErrorCondition } from "../lib/errors.ts";
+import { waitForStep } from "../limits/call-steps.ts";
 import { parseBody, parseQuery } from "../operations/body-parameters.ts";
 import { shownReply } from "../operations/envelope.ts";
 import { ignoredHeader, ignoredHeaderOf } from "../operations/ignored.ts";
@@ -55,7 +56,7 @@ class HttpCall implements Call {
     this.address = exchange.address;
     this.idempotencyKey = exchange.headers["idempotency-key"];
     this.path = exchange.path;
-    this.work = new CallWork(() => exchange.response.destroyed);
+    this.work = new CallWork(waitForStep, () => exchange.response.destroyed);
   }
 
   get ifMatch(): string | undefined {

@@ -1,4 +1,6 @@
+import { setImmediate as nextTick } from "node:timers/promises";
 import type { Owner } from "../lib/owner.ts";
+import { FairQueue, type QueueSettings, unboundedLane } from "./fair-queue.ts";
 
 /** The bytes that one request holds. */
 export interface HeldBytes {
@@ -81,5 +83,34 @@ export function createByteBudget(bytesMax: number): ByteBudget {
     onRelease(listener) {
       released = listener;
     },
+  };
+}
+
+/** Work that needs bytes of the budget before it begins. */
+interface BytesTicket {
+  readonly owner: Owner;
+  readonly held: HeldBytes;
+  /** Estimates the size; called as late as possible, because the estimate improves while the work waits. */
+  bytes(): number;
+  isGone(): boolean;
+}
+
+/** Admits work while the budget has space, one caller per tick. */
+export interface ByteQueue {
+  /** Resolves when the bytes are held. @throws the error that `refuse` returns */
+  wait(ticket: BytesTicket): Promise<void>;
+}
+
+export function createByteQueue(
+  settings: { readonly budget: ByteBudget } & Required<Pick<QueueSettings<"work">, "waitMs" | "refuse">>,
+): ByteQueue {
+  const queue = new FairQueue({ ...settings, runningMax: 1, lanes: { work: unboundedLane } });
+  settings.budget.onRelease(() => queue.retry());
+  return {
+    wait: ({ owner, held, bytes, isGone }) =>
+      queue.run(
+        { lane: "work", ...owner, isWanted: () => !isGone(), acquire: () => held.tryAdd(bytes()) },
+        () => nextTick(), // occupies the slot for this tick
+      ),
   };
 }

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { createByteBudget, type HeldBytes } from "./byte-budget.ts";
-import { createByteQueue } from "./byte-queue.ts";
+import { createByteBudget, createByteQueue, type HeldBytes } from "./byte-budget.ts";
 
 const bytesMax = 9_000;
 

@@ -13,12 +13,22 @@ export interface LaneSettings {
   readonly reserved?: number;
 }
 
+/** For queues whose callers are bounded elsewhere. */
+export const unboundedLane: LaneSettings = {
+  weight: 1,
+  waitingMax: Number.POSITIVE_INFINITY,
+  waitingPerApplicationMax: Number.POSITIVE_INFINITY,
+  waitingPerCallerMax: Number.POSITIVE_INFINITY,
+};
+
 export interface QueueSettings<Lane extends string> {
-  /** The name of the work in traces. */
-  readonly name: string;
+  /** The name of the work in traces; undefined for none. */
+  readonly name?: string;
   /** The number of concurrent jobs of all lanes. */
   readonly runningMax: number;
   readonly lanes: Readonly<Record<Lane, LaneSettings>>;
+  /** A job that waits longer is refused as if the queue were full. */
+  readonly waitMs?: number;
   /** Returns the error for a job that is not run, because the queue is full or its caller has disconnected. */
   refuse(reason: "full" | "abandoned"): Error;
 }
@@ -33,6 +43,11 @@ export interface Ticket<Lane extends string> {
   readonly signal?: AbortSignal | undefined;
   /** For callers without a signal: checked before the job runs, and when the queue is full. */
   readonly isWanted?: (() => boolean) | undefined;
+  /**
+   * Acquires another resource that the job needs, when it is the job's turn. While it returns false, other callers are
+   * served; call {@link FairQueue.retry} when resources are released.
+   */
+  readonly acquire?: (() => boolean) | undefined;
 }
 
 export interface LaneStatistics {
@@ -75,6 +90,7 @@ export class FairQueue<Lane extends string> {
   /** In round-robin order: it is the turn of the first application. */
   readonly #applications = new Map<string, WaitingApplication<Lane>>();
   #running = 0;
+  #isRetrying = false;
 
   constructor(settings: QueueSettings<Lane>) {
     this.#settings = settings;
@@ -86,7 +102,18 @@ export class FairQueue<Lane extends string> {
 
   /** @throws the error of `refuse`, and errors of the job */
   run<T>(ticket: Ticket<Lane>, job: () => Promise<T>): Promise<T> {
-    return runAsPart(this.#settings.name, () => this.#run(ticket, job));
+    const { name } = this.#settings;
+    return name === undefined ? this.#run(ticket, job) : runAsPart(name, () => this.#run(ticket, job));
+  }
+
+  /** Calls `acquire` of waiting tickets again, in the next tick. */
+  retry(): void {
+    if (this.#isRetrying || this.#applications.size === 0) return;
+    this.#isRetrying = true;
+    setImmediate(() => {
+      this.#isRetrying = false;
+      this.#advance();
+    });
   }
 
   statistics(): Readonly<Record<Lane, LaneStatistics>> {
@@ -99,14 +126,16 @@ export class FairQueue<Lane extends string> {
       this.#counts[lane].abandoned += 1;
       throw this.#settings.refuse("abandoned");
     }
-    if (this.#hasFreeSlot(lane)) {
+    if (ticket.acquire === undefined && this.#hasFreeSlot(lane)) {
       this.#occupy(lane); // waiting entries belong to lanes without a free slot
     } else {
       if (!this.#makeRoom(ticket)) {
         this.#counts[lane].refused += 1;
         throw this.#settings.refuse("full");
       }
-      await this.#waitForTurn(ticket);
+      const turn = this.#waitForTurn(ticket);
+      if (ticket.acquire !== undefined) this.retry();
+      await turn;
     }
     try {
       return await job();
@@ -168,6 +197,12 @@ export class FairQueue<Lane extends string> {
     entry.drop(this.#settings.refuse("abandoned"));
   }
 
+  #refuse(entry: Entry<Lane>): void {
+    this.#remove(entry);
+    this.#counts[entry.ticket.lane].refused += 1;
+    entry.drop(this.#settings.refuse("full"));
+  }
+
   /** Starts jobs until no slot is free, or no job may use one. */
   #advance(): void {
     for (let entry = this.#next(); entry !== undefined; entry = this.#next()) {
@@ -188,8 +223,7 @@ export class FairQueue<Lane extends string> {
       for (const [lane, each] of waiting) {
         if (this.#hasFreeSlot(lane) && (chosen === undefined || each.pass < chosen.pass)) chosen = each;
       }
-      const [entries] = chosen?.callers.values() ?? [];
-      if (entries !== undefined) return entries[0];
+      for (const [entry] of chosen?.callers.values() ?? []) if (entry !== undefined && canBegin(entry)) return entry;
     }
     return undefined;
   }
@@ -227,9 +261,7 @@ export class FairQueue<Lane extends string> {
     if (victims === undefined || (longest === own() && victims.length <= ownCount + 1)) return false;
     const victim = victims.at(-1);
     if (victim === undefined) return false;
-    this.#remove(victim);
-    this.#counts[ticket.lane].refused += 1;
-    victim.drop(this.#settings.refuse("full"));
+    this.#refuse(victim);
     return true;
   }
 
@@ -247,8 +279,13 @@ export class FairQueue<Lane extends string> {
 
   #waitForTurn(ticket: Ticket<Lane>): Promise<void> {
     return new Promise<void>((resolve, reject) => {
+      const { waitMs } = this.#settings;
       const abandon = () => this.#abandon(entry);
-      const settled = () => ticket.signal?.removeEventListener("abort", abandon);
+      const timer = waitMs === undefined ? undefined : setTimeout(() => this.#refuse(entry), waitMs).unref();
+      const settled = () => {
+        clearTimeout(timer);
+        ticket.signal?.removeEventListener("abort", abandon);
+      };
       const entry: Entry<Lane> = {
         ticket,
         begin() {
@@ -268,6 +305,11 @@ export class FairQueue<Lane extends string> {
 
 function isWanted({ signal, isWanted: ask }: Ticket<string>): boolean {
   return signal?.aborted !== true && (ask?.() ?? true);
+}
+
+/** Whether an entry leaves the queue at its turn: it has acquired its resource, or is not wanted. */
+function canBegin({ ticket }: Entry<string>): boolean {
+  return ticket.acquire === undefined || !isWanted(ticket) || ticket.acquire();
 }
 
 function smallestPass<Lane extends string>(waiting: WaitingApplication<Lane>): number {

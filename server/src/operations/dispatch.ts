@@ -4,6 +4,7 @@ import { type AnyCaller, type Caller, isForOperators, type Route } from "../cont
 import { CallWork } from "../lib/call-work.ts";
 import { runAsInnerCall } from "../lib/current-call.ts";
 import { ApiError } from "../lib/errors.ts";
+import { waitForStep } from "../limits/call-steps.ts";
 import { parseQuery } from "./body-parameters.ts";
 import { newRequestId, type Reply } from "./envelope.ts";
 import { type Authenticate, type BoundOperation, refuse } from "./perform.ts";
@@ -170,7 +171,8 @@ export function createDispatcher(options: {
         rehearse: inner.rehearse,
         admission: inner.admission,
         isResponseStored,
-        work: new CallWork(isResponseStored ? undefined : outer.work?.isGone), // the stored response is for a retry, so a disconnect must not stop the work
+        // The stored response is for a retry, so a disconnect must not stop the work.
+        work: new CallWork(waitForStep, isResponseStored ? undefined : outer.work?.isGone),
         readParameters() {
           if (query === "") return inner.parameters;
           if (method !== "GET" && method !== "DELETE") {
