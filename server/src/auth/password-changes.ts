@@ -1,7 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { ApiError } from "../lib/errors.ts";
 import type { LimitCounters } from "../limits/counters.ts";
-import type { TokenBucket } from "../limits/token-buckets.ts";
+import { takeToken } from "../limits/token-buckets.ts";
 
 /** Limits how often one user changes the password, because each change takes two hashes. */
 export interface PasswordChanges {
@@ -27,22 +27,12 @@ export function createPasswordChanges(
   /** The last pending change of each user, and how many are pending. */
   const underWay = new Map<string, { readonly last: Promise<unknown>; readonly count: number }>();
 
-  /** @throws ApiError RateLimitExceeded */
-  async function takeFrom(bucket: TokenBucket): Promise<void> {
-    for (;;) {
-      const now = clock.now();
-      const waitMs = bucket.waitMs(now);
-      if (waitMs > 0) throw refusal(waitMs);
-      const borrowing = bucket.borrow(now);
-      if (borrowing === undefined) return bucket.take(now);
-      await borrowing;
-    }
-  }
-
   return {
     async run(applicationId, userId, work) {
       const key = `${applicationId} ${userId}`;
-      if (settings.rateLimits) await takeFrom(buckets.find(key, changesPerUser, clock.now(), applicationId));
+      if (settings.rateLimits) {
+        await takeToken(buckets.find(key, changesPerUser, clock.now(), applicationId), clock, refusal);
+      }
       const before = underWay.get(key);
       if (!settings.rateLimits && (before?.count ?? 0) >= underWayMax) throw refusal(1_000);
       const own = (before?.last ?? Promise.resolve()).catch(() => {}).then(work);

@@ -1,4 +1,5 @@
 import type { Limit } from "../contract/policy.ts";
+import type { Clock } from "../lib/clock.ts";
 
 /** Floating-point sums of tokens are inexact; a token may be this much less than 1. */
 export const tolerance = 1e-6;
@@ -68,6 +69,39 @@ export class TokenBucket {
     this.#missing = Math.max(0, missing);
     this.#at = now;
   }
+}
+
+type Refuse = (bucket: TokenBucket, waitMs: number) => Error;
+
+/**
+ * Takes `count` tokens from each of the buckets, or none if one of them has too few.
+ *
+ * @returns undefined, or a promise if a bucket must borrow tokens: nothing has been taken, and the caller must try
+ * again after it
+ * @throws the error that `refuse` returns for a bucket and the time until it has enough tokens
+ */
+export function takeFromAll(
+  buckets: readonly (TokenBucket | undefined)[],
+  now: number,
+  refuse: Refuse,
+  count = 1,
+): Promise<void> | undefined {
+  for (const bucket of buckets) {
+    const waitMs = bucket?.waitMs(now, count) ?? 0;
+    if (bucket !== undefined && waitMs > 0) throw refuse(bucket, waitMs);
+  }
+  for (const bucket of buckets) {
+    const borrowing = bucket?.borrow(now, count);
+    if (borrowing !== undefined) return borrowing;
+  }
+  for (const bucket of buckets) bucket?.take(now, count);
+  return undefined;
+}
+
+/** Takes a token from a bucket, after it has borrowed one if necessary. @throws the error that `refuse` returns */
+export async function takeToken(bucket: TokenBucket, clock: Clock, refuse: (waitMs: number) => Error): Promise<void> {
+  const take = () => takeFromAll([bucket], clock.now(), (_, waitMs) => refuse(waitMs));
+  for (let borrowing = take(); borrowing !== undefined; borrowing = take()) await borrowing;
 }
 
 /** Buckets by key, created on demand. */

@@ -5,7 +5,7 @@ import type { Clock } from "../lib/clock.ts";
 import { ApiError } from "../lib/errors.ts";
 import { addressGroup } from "../lib/ip-addresses.ts";
 import type { LimitCounters } from "../limits/counters.ts";
-import type { TokenBucket } from "../limits/token-buckets.ts";
+import { type TokenBucket, takeFromAll } from "../limits/token-buckets.ts";
 import { type Limited, type LimitedCall, RateLimitBuckets } from "./rate-limit-buckets.ts";
 import type { RateLimitSettings } from "./rate-limit-settings.ts";
 
@@ -120,46 +120,34 @@ export function createRateLimits(
     const kind = route.addressLimit ?? (route.download === undefined ? undefined : "downloads");
     if (kind === undefined) return undefined;
     const bucket = buckets.ofAddressLimit(kind, "", call, undefined, now);
-    requireToken(bucket, "address", now);
-    const borrowing = bucket.borrow(now);
-    if (borrowing !== undefined) return borrowing.then(() => admitAnyone(route, call));
-    bucket.take(now);
-    return undefined;
+    const borrowing = takeFromAll([bucket], now, refusalOf("address", now));
+    return borrowing?.then(() => admitAnyone(route, call));
   }
 
   function admitOperator(operatorId: string): TokenBucket | Promise<TokenBucket> {
     const now = clock.now();
     const own = buckets.ofOperator(operatorId, now);
-    requireToken(own, "caller", now);
-    const borrowing = own.borrow(now);
-    if (borrowing !== undefined) return borrowing.then(() => admitOperator(operatorId));
-    own.take(now);
-    return own;
+    const borrowing = takeFromAll([own], now, refusalOf("caller", now));
+    return borrowing === undefined ? own : borrowing.then(() => admitOperator(operatorId));
   }
 
   function admitClient(route: Limited, call: LimitedCall, caller: Caller): TokenBucket | Promise<TokenBucket> {
     const now = clock.now();
     const isNew = buckets.isNewDevice(caller.deviceId, now);
     const own = buckets.ofDevice(caller, isNew, now);
-    requireToken(own, "caller", now);
     const named = buckets.findNamed(route, call, caller);
     const operation = buckets.ofOperation(route, call, caller, now, named);
-    if (operation !== undefined) requireToken(operation, route.addressLimit ? "address" : "operation", now);
     const addressKey = `${caller.applicationId} ${addressGroup(call.address)}`;
     const near = buckets.ofAddress(addressKey, caller, now);
-    requireToken(near, "address", now);
     const newcomers = isNew ? buckets.ofNewDevices(addressKey, caller, now) : undefined;
-    if (newcomers !== undefined) requireToken(newcomers, "address", now);
     const all = buckets.ofApplication(caller.applicationId, caller.policy.limits.application, now);
-    requireToken(all, "application", now);
-    const borrowing =
-      own.borrow(now) ?? operation?.borrow(now) ?? near.borrow(now) ?? newcomers?.borrow(now) ?? all.borrow(now);
+    const nameOf = (bucket: TokenBucket): Quota["name"] => {
+      if (bucket === own) return "caller";
+      if (bucket === all) return "application";
+      return bucket === operation && route.addressLimit === undefined ? "operation" : "address";
+    };
+    const borrowing = takeFromAll([own, operation, near, newcomers, all], now, refusalOf(nameOf, now));
     if (borrowing !== undefined) return borrowing.then(() => admitClient(route, call, caller));
-    own.take(now);
-    operation?.take(now);
-    near.take(now);
-    newcomers?.take(now);
-    all.take(now);
     if (caller.isTest) return own;
     peaks.countPeak(caller.applicationId, "caller", own.takenInMinute);
     if (named && operation) peaks.countPeak(caller.applicationId, named.name, operation.takenInMinute);
@@ -176,9 +164,7 @@ export function createRateLimits(
 
     admitUnknown(address) {
       const now = clock.now();
-      const bucket = buckets.ofUnknown(address, now);
-      requireToken(bucket, "address", now);
-      bucket.take(now);
+      takeFromAll([buckets.ofUnknown(address, now)], now, refusalOf("address", now)); // never borrows
     },
 
     charge(bucket, calls) {
@@ -206,13 +192,10 @@ function createLaterLimits(
         matchesPattern(pattern, route, call.path, undefined),
       );
       const own = named && buckets.ofAddressLimit(route.addressLimit ?? "downloads", id, call, named.limit, now);
-      if (own !== undefined) requireToken(own, "address", now);
       const all = buckets.ofApplication(id, policy.limits.application, now);
-      requireToken(all, "application", now);
-      const borrowing = own?.borrow(now) ?? all.borrow(now);
+      const nameOf = (bucket: TokenBucket) => (bucket === all ? "application" : "address");
+      const borrowing = takeFromAll([own, all], now, refusalOf(nameOf, now));
       if (borrowing !== undefined) return borrowing.then(() => this.admitTo(application, route, call));
-      own?.take(now);
-      all.take(now);
       if (named && own) peaks.countPeak(id, named.name, own.takenInMinute);
       return undefined;
     },
@@ -220,34 +203,25 @@ function createLaterLimits(
     admitAs(operation, call, caller) {
       const now = clock.now();
       const bucket = buckets.ofOperation(operation, call, caller, now);
-      if (bucket === undefined) return undefined;
-      requireToken(bucket, "operation", now);
-      const borrowing = bucket.borrow(now);
-      if (borrowing !== undefined) return borrowing.then(() => this.admitAs(operation, call, caller));
-      bucket.take(now);
-      return undefined;
+      const borrowing = takeFromAll([bucket], now, refusalOf("operation", now));
+      return borrowing?.then(() => this.admitAs(operation, call, caller));
     },
 
     admitEvents(call, caller, count) {
       const { address, admission } = call;
       if (admission?.areEventsAdmitted) return undefined;
       const now = clock.now();
-      const counted = buckets.ofEvents(caller, address, now);
-      for (const bucket of counted) requireToken(bucket, "events", now, count);
-      for (const bucket of counted) {
-        const borrowing = bucket.borrow(now, count);
-        if (borrowing !== undefined) return borrowing.then(() => this.admitEvents(call, caller, count));
-      }
-      for (const bucket of counted) bucket.take(now, count);
+      const borrowing = takeFromAll(buckets.ofEvents(caller, address, now), now, refusalOf("events", now), count);
+      if (borrowing !== undefined) return borrowing.then(() => this.admitEvents(call, caller, count));
       if (admission !== undefined) admission.areEventsAdmitted = true;
       return undefined;
     },
   };
 }
 
-function requireToken(bucket: TokenBucket, name: Quota["name"], now: number, count = 1): void {
-  const waitMs = bucket.waitMs(now, count);
-  if (waitMs > 0) throw new RateLimitExceeded(describe(bucket, name, now), waitMs);
+function refusalOf(name: Quota["name"] | ((bucket: TokenBucket) => Quota["name"]), now: number) {
+  return (bucket: TokenBucket, waitMs: number) =>
+    new RateLimitExceeded(describe(bucket, typeof name === "string" ? name : name(bucket), now), waitMs);
 }
 
 function describe(bucket: TokenBucket, name: Quota["name"], now: number): Quota {

@@ -4,7 +4,7 @@ import { type Clock, createClock } from "../../lib/clock.ts";
 import { ApiError } from "../../lib/errors.ts";
 import { addressGroup, networksOf } from "../../lib/ip-addresses.ts";
 import type { LimitCounters } from "../../limits/counters.ts";
-import type { TokenBucket } from "../../limits/token-buckets.ts";
+import { takeToken } from "../../limits/token-buckets.ts";
 import { createFailureCounts, type FailureCounts, type PendingAttempt } from "./failure-counts.ts";
 import { createLocalLimiter, createSharedLimiter } from "./guess-limiter.ts";
 import { createGuessQueue } from "./guess-queue.ts";
@@ -135,7 +135,7 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
     const { applicationId, nameKey, address, signal, hasToken = false } = attempt;
     const group = addressGroup(address);
     const bucket = addresses.find(group, failuresOfAddress, clock.now());
-    await takeFrom(bucket);
+    await takeToken(bucket, clock, tooManyGuesses);
     let own: PendingAttempt | undefined;
     let outcome: boolean | undefined;
     try {
@@ -149,18 +149,6 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
     } finally {
       if (outcome !== false) bucket.giveBack();
       await settle(attempt, "address", own === undefined ? [] : [own], outcome);
-    }
-  }
-
-  /** @throws ApiError RateLimitExceeded */
-  async function takeFrom(bucket: TokenBucket): Promise<void> {
-    for (;;) {
-      const now = clock.now();
-      const waitMs = bucket.waitMs(now);
-      if (waitMs > 0) throw tooManyGuesses(waitMs);
-      const borrowing = bucket.borrow(now);
-      if (borrowing === undefined) return bucket.take(now);
-      await borrowing;
     }
   }
 
