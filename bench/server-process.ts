@@ -105,7 +105,7 @@ function isAnswering(port: number): Promise<boolean> {
  *
  * @param fields 4 to add the times of children that have ended
  */
-function readCpuSeconds(pid: number, fields: 2 | 4 = 2): number {
+export function readCpuSeconds(pid: number, fields: 2 | 4 = 2): number {
   if (process.platform !== "linux") return Number.NaN;
   const afterName = readFileSync(`/proc/${pid}/stat`, "utf8")
     .replace(/^.*\) /s, "")

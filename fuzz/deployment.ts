@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
-import { readMemory } from "../bench/server-process.ts";
+import { readCpuSeconds, readMemory } from "../bench/server-process.ts";
 import { fastFolder } from "../scripts/fast-folder.ts";
 import { startThrowawayPostgres } from "../scripts/throwaway-postgres.ts";
 import {
@@ -23,6 +23,8 @@ export interface Deployment {
   /** The password of an owner, created with the command that operators use. */
   readonly root: { readonly id: string; readonly name: string; readonly password: string };
   residentBytes(): number;
+  /** Processor time of the server so far; NaN on systems without /proc. */
+  processorMs(): number;
   close(): Promise<void>;
 }
 
@@ -61,7 +63,9 @@ export async function deploy(
   try {
     const root = await createOwner(settings);
     const server = await startProgram(settings);
-    return { server, dataDir, root, residentBytes: () => readMemory(server.pid, "VmRSS") ?? Number.NaN, close: clean };
+    const residentBytes = () => readMemory(server.pid, "VmRSS") ?? Number.NaN;
+    const processorMs = () => (existsSync(`/proc/${server.pid}`) ? readCpuSeconds(server.pid) * 1_000 : Number.NaN);
+    return { server, dataDir, root, residentBytes, processorMs, close: clean };
   } catch (error) {
     await clean();
     throw error;

@@ -115,7 +115,9 @@ async function fuzz(
       const again = callRandom.chance(0.05) ? callRandom.pick(keyed.get(operation.id) ?? []) : undefined;
       const plan = again ?? planCall(index, operation, operations, world, callRandom, prepared);
       const { method, bytes, isLast } = plan;
+      const processorMsBefore = deployment.processorMs();
       const answer = await connection.send({ method, bytes, isLast });
+      const processorMs = deployment.processorMs() - processorMsBefore;
       progress.at(index);
       const tally = tallies.get(operation.id);
       if (tally !== undefined) tally.calls += 1;
@@ -125,7 +127,7 @@ async function fuzz(
         continue;
       }
       count(tally, answer);
-      for (const fault of judge.judge(plan, answer)) {
+      for (const fault of judge.judge(plan, answer, processorMs)) {
         fail(plan, fault, answer);
       }
       learn(plan, answer, world);
