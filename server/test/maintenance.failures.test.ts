@@ -69,7 +69,7 @@ describe("a step of maintenance that fails for one application", () => {
   });
 
   it("stops the round only if the database does not respond", async () => {
-    const { steps } = test.app.maintenance;
+    const steps = test.app.maintenance;
     await steps.run("anything", "", () => Promise.reject(new Error("a damaged row")));
     const isAway = () => Promise.reject(new ApiError("ServiceUnavailable"));
     await steps.run("anything", test.application.appid, isAway);

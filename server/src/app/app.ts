@@ -15,8 +15,9 @@ import { createInFlight } from "../http/in-flight.ts";
 import { type AnsweredCall, joinObservers } from "../http/request-observer.ts";
 import { createTransport } from "../http/transport.ts";
 import { createRunOnce } from "../idempotency/idempotency.ts";
+import type { Jobs } from "../jobs/job.ts";
+import { createSteps, type Steps } from "../jobs/steps.ts";
 import { currentCall } from "../lib/current-call.ts";
-import { ApiError } from "../lib/errors.ts";
 import type { OwnSecrets } from "../lib/secret-ring.ts";
 import { type ByteBudget, createByteBudget } from "../limits/byte-budget.ts";
 import type { createInsight, Insight } from "../monitoring/insight.ts";
@@ -31,66 +32,6 @@ import { landingPage } from "../service/landing.ts";
 import { closeServices, createServices, type OwnServices, type ServiceOverrides } from "./create-services.ts";
 import { createRoutes } from "./operations.ts";
 
-/** The failures of one step of maintenance. */
-interface StepFailures {
-  readonly step: string;
-  /** Empty for steps of the deployment; `other` beyond a number of applications. */
-  readonly application: string;
-  count: number;
-}
-
-/** Isolates the steps of maintenance, so that a failure in one application does not stop the others. */
-interface MaintenanceSteps {
-  /**
-   * Runs a step, and logs and counts its failure. An unavailable database in a step of the deployment stops the round.
-   *
-   * @param step a constant name
-   * @param applicationId empty for a step of the deployment
-   * @throws if the signal is aborted or the database is unavailable
-   */
-  run(step: string, applicationId: string, work: () => Promise<unknown>, signal?: AbortSignal): Promise<void>;
-  failures(): Iterable<StepFailures>;
-}
-
-const countsMax = 1_000;
-/** The minimum time between two logged failures of a step of an application. All failures are counted. */
-const logEveryMs = 600_000;
-
-function createMaintenanceSteps(log: Pick<Log, "warn">): MaintenanceSteps {
-  const counts = new Map<string, StepFailures & { loggedAt: number }>();
-
-  function find(step: string, application: string): StepFailures & { loggedAt: number } {
-    const key = `${step} ${application}`;
-    const found = counts.get(key);
-    if (found !== undefined) return found;
-    if (counts.size >= countsMax && application !== "other") return find(step, "other");
-    const made = { step, application, count: 0, loggedAt: Number.NEGATIVE_INFINITY };
-    counts.set(key, made);
-    return made;
-  }
-
-  return {
-    failures: () => counts.values(),
-
-    async run(step, applicationId, work, signal) {
-      try {
-        await work();
-      } catch (err) {
-        signal?.throwIfAborted();
-        const isUnavailable = err instanceof ApiError && err.condition === "ServiceUnavailable";
-        if (isUnavailable && applicationId === "") throw err;
-        const failures = find(step, applicationId);
-        failures.count += 1;
-        const now = performance.now();
-        if (now - failures.loggedAt < logEveryMs) return;
-        failures.loggedAt = now;
-        const appid = applicationId === "" ? undefined : applicationId;
-        log.warn({ err, step, appid }, "a step of maintenance failed, and is retried in a minute");
-      }
-    },
-  };
-}
-
 /** A server that is ready to listen. */
 export interface App extends Omit<Services, "observer" | "isDraining"> {
   readonly transport: HttpServer;
@@ -101,8 +42,8 @@ export interface App extends Omit<Services, "observer" | "isDraining"> {
   /** Undefined if no metrics endpoint is configured. */
   readonly insight: Insight | undefined;
   readonly secrets: OwnSecrets;
-  /** When this process last completed a round, in `Date.now()` milliseconds. */
-  readonly maintenance: { finishedAt: number | undefined; readonly steps: MaintenanceSteps };
+  readonly jobs: Jobs;
+  readonly maintenance: Steps;
   /**
    * Refuses new requests, waits at most `graceMs` for requests in flight, and closes the database. Further calls wait for the
    * same shutdown.
@@ -117,7 +58,7 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
   const own = await createServices(config, serverUrl, overrides);
   const { log, clock, bytes, regions, routeTable, rateLimits } = own;
 
-  const maintenance: App["maintenance"] = { finishedAt: undefined, steps: createMaintenanceSteps(log) };
+  const maintenance = createSteps("maintenance", log);
   const describe = (name: string) => describeOperation(name, routes, endpoints);
   const certificateEnds = () => transport.certificateEnds();
   const insight = await openInsight(config, {
@@ -133,7 +74,7 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
   }
   const traffic = createTraffic(own);
   const observer = joinObservers({ ...traffic.observer, answered: count, answeredItem: count }, insight?.observer);
-  const ownReports = createOwnReports(config, { ...own, traffic, maintenance, certificateEnds });
+  const ownReports = createOwnReports(config, { ...own, traffic, certificateEnds });
 
   let isDraining = false;
   const services: Services = { ...own, observer, ownReports, isDraining: () => isDraining };
@@ -181,8 +122,18 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
     isDraining: services.isDraining,
   });
 
+  const certificateCheck =
+    config.tls &&
+    own.jobs.start({
+      name: "TLS certificate",
+      everyMs: certificateMs,
+      failure: "the TLS certificate could not be checked",
+      run: () => transport.reloadCertificate(),
+    });
+
   async function close(graceMs: number): Promise<void> {
     isDraining = true;
+    await certificateCheck?.stop(backgroundGraceMsMin);
     const endBy = performance.now() + graceMs;
     own.streams.close();
     await transport.drain(graceMs);
@@ -211,6 +162,7 @@ export async function buildApp(config: Config, overrides: ServiceOverrides = {})
 /** The minimum time for sending traces, even without a grace period. */
 const tracesGraceMsMin = 100;
 const backgroundGraceMsMin = 1_000;
+const certificateMs = 2_000;
 
 type DescribeOperation = (name: string) => ReturnType<typeof describeOperation>;
 

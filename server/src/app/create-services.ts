@@ -32,6 +32,7 @@ import { createLookUp, type LookUp } from "../http/outgoing/look-up.ts";
 import { createOutgoing } from "../http/outgoing/outgoing.ts";
 import { createRouteTable, type RouteTable } from "../http/route-table.ts";
 import { createBackground } from "../jobs/background.ts";
+import { createJobs, type Jobs } from "../jobs/job.ts";
 import { type Clock, createClock } from "../lib/clock.ts";
 import { createIdGenerator } from "../lib/ids.ts";
 import { createAddressRule } from "../lib/ip-addresses.ts";
@@ -91,6 +92,7 @@ export interface OwnServices extends Omit<Services, "observer" | "isDraining" | 
   readonly routeTable: RouteTable;
   readonly signInAlerts: SignInAlerts;
   readonly limitCounters: LimitCounters;
+  readonly jobs: Jobs;
 }
 
 /**
@@ -119,6 +121,7 @@ export async function createServices(
   const secrets = await openSecretsOf(config, database);
 
   const background = createBackground(log, database.afterCommit);
+  const jobs = createJobs({ database, clock, log });
   const policies = createPolicies({ secrets, database });
   const limitCounters = createLimitCounters(config, { database, secrets, log });
   const statistics = createStatistics({ database, clock, log });
@@ -128,7 +131,7 @@ export async function createServices(
   const remoteRegistration = createRemoteRegistration({ regions, regionCalls, database });
   const refresh = () => callers.noticeRevocations();
   const eventServices = createEventServices(config, { database, clock, ids, secrets, log, refresh }, overrides);
-  const audit = createAudit({ database, clock, ids, log });
+  const audit = createAudit({ database, clock, ids, jobs });
   const authentication = createAuthentication(config, {
     ...{ secrets, policies, regions, database, background, clock, ids },
     ...{ limitCounters, audit, log, events: eventServices.events },
@@ -195,6 +198,7 @@ export async function createServices(
     secrets,
     signInAlerts,
     limitCounters,
+    jobs,
     regionCalls,
   };
 }

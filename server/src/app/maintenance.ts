@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { keepLogSettings } from "../applications/applications.log-settings.ts";
 import {
   deleteApplicationRows,
@@ -20,8 +19,7 @@ import { eraseTestDevice } from "../devices/devices.erasure.ts";
 import { settleUploads } from "../files/files.resumable.finish.ts";
 import { deleteExpiredReplies } from "../idempotency/idempotency.store.ts";
 import { deleteEndedUsage } from "../idempotency/idempotency.usage.ts";
-import { startJob } from "../jobs/job.ts";
-import { releaseLease, takeLease } from "../jobs/leases.ts";
+import type { RunningJob } from "../jobs/job.ts";
 import { finishErasure, listUnfinishedErasures } from "../jobs/metadata-erasure.ts";
 import { deleteExpiredCounters } from "../limits/counters.ts";
 import { deleteExpiredMailLimits } from "../mail/mail-limits.ts";
@@ -52,125 +50,94 @@ const unfinishedWritesMs = 86_400_000; // longer than the slowest upload
 const objectsPerRound = 1_000;
 
 /**
- * Deletes expired rows and erases deleted objects every minute, in bounded steps. A lease selects one process per
- * database; after a crash of that process, another one continues a minute later.
+ * Deletes expired rows and erases deleted objects every minute, in bounded steps, in one process per database; after a
+ * crash of that process, another one continues a minute later.
  *
  * @param everyMs the interval at which this process tries to acquire the lease
  */
-export function startMaintenance(app: App, everyMs = intervalMs): { stop(): Promise<void> } {
-  const { database, clock, log, tokenUses } = app;
-  const lease = { name: "maintenance", holder: randomUUID() };
+export function startMaintenance(app: App, everyMs = intervalMs): Pick<RunningJob, "stop"> {
+  const { clock, log } = app;
   const clockGuard = createClockGuard(app);
-
-  function acquireLease(now: number, endsAt: number): Promise<boolean> {
-    return database.write(({ queries }) => takeLease(lease, now, endsAt, queries));
-  }
-
-  async function runRound(startedAt: number, stopping: AbortSignal): Promise<void> {
-    const lost = new AbortController();
-    const renewal = setInterval(() => {
-      // A failed renewal is ignored, because the lease stays valid until the next one.
-      acquireLease(clock.now(), clock.now() + leaseMs).then(
-        (isOurs) => isOurs || lost.abort(),
-        () => {},
-      );
-    }, leaseMs / 3);
-    let nextAt = startedAt + intervalMs - toleranceMs;
-    try {
-      if (!(await clockGuard.mayDelete(startedAt))) return;
-      const signal = AbortSignal.any([stopping, lost.signal]);
+  const job = app.jobs.start({
+    name: "maintenance",
+    everyMs,
+    failure: "maintenance failed, and is retried in a minute",
+    lease: { forMs: leaseMs, restMs: intervalMs - toleranceMs },
+    isDue: () => clockGuard.mayDelete(clock.now()),
+    async run(signal) {
+      const startedAt = clock.now();
       await maintain(app, signal);
-      app.maintenance.finishedAt = Date.now();
       await clockGuard.finished(clock.now());
-    } catch (err) {
-      if (stopping.aborted)
-        nextAt = clock.now(); // another process continues immediately
-      else log.warn({ err }, "maintenance failed, and continues in a minute");
-    } finally {
-      clearInterval(renewal);
-      await database.write(({ queries }) => releaseLease(lease, nextAt, queries));
-    }
-    log.debug({ ms: clock.now() - startedAt }, "maintenance");
-  }
-
-  async function run(stopping: AbortSignal): Promise<void> {
-    const now = clock.now();
-    if (await acquireLease(now, now + leaseMs)) await runRound(now, stopping);
-    else await tokenUses.save(); // because each process buffers its own token uses
-  }
-  const failure = "maintenance could not start, and is retried in a minute";
-  const job = startJob({ name: "maintenance", everyMs, failure, run }, log);
+      log.debug({ ms: clock.now() - startedAt }, "maintenance");
+    },
+  });
   return { stop: () => job.stop(stepMsMax) };
 }
 
 /** Runs a step of an application, or of the deployment if the id is empty. */
-type Run = (step: string, applicationId: string, work: () => Promise<unknown>) => Promise<void>;
+type Run = (step: string, applicationId: string, work: (signal?: AbortSignal) => Promise<unknown>) => Promise<void>;
+
+type Steps = Readonly<Record<string, (signal?: AbortSignal) => Promise<unknown>>>;
 
 /** Runs one round of maintenance. A failed step does not stop the others. */
 export async function maintain(app: App, signal?: AbortSignal): Promise<void> {
-  const run: Run = (step, applicationId, work) => app.maintenance.steps.run(step, applicationId, work, signal);
-  await maintainDeployment(app, run, signal);
-  await continueErasures(app, run, signal);
+  const run: Run = (step, applicationId, work) => app.maintenance.run(step, applicationId, work, signal);
+  await maintainDeployment(app, run);
+  await continueErasures(app, run);
   for (const application of await listApplications(app.database.reads)) {
-    if (application.isBeingDeleted) await eraseApplication(application, app, run, signal);
-    else await maintainApplication(application.appid, app, run, signal);
+    if (application.isBeingDeleted) await eraseApplication(application, app, run);
+    else await maintainApplication(application.appid, app, run);
   }
-  await finishMoves(app, run, signal);
-  await run("settleUploads", "", () => settleUploads(app, signal));
+  await finishMoves(app, run);
+  await run("settleUploads", "", (signal) => settleUploads(app, signal));
   // Last, because an unreachable file store must not block the other work.
-  await run("eraseOldOrphans", "", () => eraseOldOrphans(app.clock.now(), app, signal));
-  await run("cleanUpFiles", "", () => app.bytes.cleanUp(unfinishedWritesMs, signal));
+  await run("eraseOldOrphans", "", (signal) => eraseOldOrphans(app.clock.now(), app, signal));
+  await run("cleanUpFiles", "", (signal) => app.bytes.cleanUp(unfinishedWritesMs, signal));
 }
 
 /** Deletes expired rows of all applications. */
-async function maintainDeployment({ database, config, clock, tokenUses }: App, run: Run, signal?: AbortSignal) {
-  const steps: Readonly<Record<string, () => Promise<unknown>>> = {
-    saveTokenUses: () => tokenUses.save(),
-    deleteExpiredUserTokens: () => deleteExpiredUserTokens(clock.now(), database, signal),
-    deleteExpiredOperatorSessions: () => deleteExpiredOperatorSessions(clock.now(), config, database, signal),
-    deleteOldAuditRows: () => deleteOldAuditRows(clock.now() - config.auditDays * dayMs, database, signal),
-    countAuditLog: () => countAuditLog(clock.now(), database, signal),
-    deleteOldAuditCounts: () => deleteOldAuditCounts(clock.now(), config.auditDays, database, signal),
-    deleteExpiredReplies: () => deleteExpiredReplies(clock.now(), database, signal),
-    deleteEndedUsage: () => deleteEndedUsage(clock.now(), database, signal),
-    deleteExpiredMailLimits: () => deleteExpiredMailLimits(clock.now(), database, signal),
-    deleteExpiredCounters: () => deleteExpiredCounters(clock.now(), database, signal),
-    compactStatistics: () => compactStatistics("", clock.now(), database, signal),
+async function maintainDeployment({ database, config, clock }: App, run: Run) {
+  const steps: Steps = {
+    deleteExpiredUserTokens: (signal) => deleteExpiredUserTokens(clock.now(), database, signal),
+    deleteExpiredOperatorSessions: (signal) => deleteExpiredOperatorSessions(clock.now(), config, database, signal),
+    deleteOldAuditRows: (signal) => deleteOldAuditRows(clock.now() - config.auditDays * dayMs, database, signal),
+    countAuditLog: (signal) => countAuditLog(clock.now(), database, signal),
+    deleteOldAuditCounts: (signal) => deleteOldAuditCounts(clock.now(), config.auditDays, database, signal),
+    deleteExpiredReplies: (signal) => deleteExpiredReplies(clock.now(), database, signal),
+    deleteEndedUsage: (signal) => deleteEndedUsage(clock.now(), database, signal),
+    deleteExpiredMailLimits: (signal) => deleteExpiredMailLimits(clock.now(), database, signal),
+    deleteExpiredCounters: (signal) => deleteExpiredCounters(clock.now(), database, signal),
+    compactStatistics: (signal) => compactStatistics("", clock.now(), database, signal),
   };
   for (const [step, work] of Object.entries(steps)) await run(step, "", work);
 }
 
 /** Continues erasures that another process has started and not finished. */
-async function continueErasures(app: App, run: Run, signal?: AbortSignal): Promise<void> {
+async function continueErasures(app: App, run: Run): Promise<void> {
   const { database, clock, fuzzing } = app;
   for (const ended of await listEndedTestCallers(clock.now(), testCallersPerRound, database.reads)) {
-    await run("endTestCaller", ended.application_id, () => endTestCaller(ended, app, signal));
+    await run("endTestCaller", ended.application_id, (signal) => endTestCaller(ended, app, signal));
   }
   for (const { application_id, id, deleted_at } of await listUnfinishedUsers(usersPerRound, database.reads)) {
     if (deleted_at !== null)
-      await run("eraseUser", application_id, () => eraseUser(application_id, id, database, { signal }));
+      await run("eraseUser", application_id, (signal) => eraseUser(application_id, id, database, { signal }));
     else
-      await run("reshiftUser", application_id, () =>
+      await run("reshiftUser", application_id, (signal) =>
         reshiftUser(application_id, id, { database, fuzzing }, { signal }),
       );
   }
   for (const { application_id, object_id } of await listUnfinishedErasures(objectsPerRound, database.reads)) {
-    await run("finishErasure", application_id, () => finishErasure(application_id, object_id, database, signal));
+    await run("finishErasure", application_id, (signal) => finishErasure(application_id, object_id, database, signal));
   }
-  await run("dropLeftovers", "", () => dropLeftovers(app, signal));
+  await run("dropLeftovers", "", (signal) => dropLeftovers(app, signal));
 }
 
 type ListedApplication = Awaited<ReturnType<typeof listApplications>>[number];
 
-async function eraseApplication(
-  { appid, importingUntil }: ListedApplication,
-  app: App,
-  run: Run,
-  signal?: AbortSignal,
-): Promise<void> {
+async function eraseApplication({ appid, importingUntil }: ListedApplication, app: App, run: Run): Promise<void> {
   const { database, clock } = app;
   // In one step, because the file store may be unreachable.
-  await run("eraseApplication", appid, async () => {
+  await run("eraseApplication", appid, async (signal) => {
     const isImported =
       importingUntil !== null && !(await database.write(({ queries }) => endLapsedImport(appid, clock.now(), queries)));
     if (!isImported) await deleteApplicationRows(appid, app, { signal });
@@ -178,7 +145,7 @@ async function eraseApplication(
 }
 
 /** Runs the steps of an application. Failures are ignored if it was deleted or moved since the round listed it. */
-export async function maintainApplication(appid: string, app: App, run: Run, signal?: AbortSignal): Promise<void> {
+export async function maintainApplication(appid: string, app: App, run: Run): Promise<void> {
   const { database, clock, compactor, policies, settingsSealer } = app;
   let loading: ReturnType<typeof loadGuardedSettings> | undefined;
   const loadSettings = () => {
@@ -186,25 +153,25 @@ export async function maintainApplication(appid: string, app: App, run: Run, sig
     return loading;
   };
   const loadRetention = async () => retentionOf((await loadSettings()).settings);
-  const steps: Readonly<Record<string, () => Promise<unknown>>> = {
-    compactMetrics: () => compactor.compact(appid, signal),
+  const steps: Steps = {
+    compactMetrics: (signal) => compactor.compact(appid, signal),
     sealSettings: async () => sealOutdatedSettings(appid, await loadSettings(), { database, sealer: settingsSealer }),
     resealPolicy: () => policies.resealOutdated(appid),
     keepLogSettings: async () => keepLogSettings(appid, (await loadSettings()).settings, app),
-    maintainWebhooks: () => maintainWebhooks(appid, app, signal),
-    maintainEvents: () => maintainEvents(appid, app, signal),
-    deleteOldCrashReports: async () =>
+    maintainWebhooks: (signal) => maintainWebhooks(appid, app, signal),
+    maintainEvents: (signal) => maintainEvents(appid, app, signal),
+    deleteOldCrashReports: async (signal) =>
       deleteOldCrashReports(appid, clock.now() - (await loadRetention()).crashReportsDays * dayMs, database, signal),
-    compactStatistics: () => compactStatistics(appid, clock.now(), database, signal),
+    compactStatistics: (signal) => compactStatistics(appid, clock.now(), database, signal),
     deleteRareVersions: () => deleteRareVersions(appid, database),
-    keepCounts: () => updateTotals(appid, clock.now(), database, signal),
-    deleteOldMetrics: async () =>
+    keepCounts: (signal) => updateTotals(appid, clock.now(), database, signal),
+    deleteOldMetrics: async (signal) =>
       deleteOldMetrics(appid, clock.now() - (await loadRetention()).metricsDays * dayMs, database, signal),
   };
   for (const [step, work] of Object.entries(steps)) {
-    await run(step, appid, async () => {
+    await run(step, appid, async (signal) => {
       try {
-        await work();
+        await work(signal);
       } catch (error) {
         if ((await findLiveApplication(appid, database.reads)) !== undefined) throw error;
       }
@@ -221,11 +188,11 @@ async function maintainEvents(appid: string, { eventLog, log }: App, signal?: Ab
   );
 }
 
-async function finishMoves(app: App, run: Run, signal?: AbortSignal): Promise<void> {
+async function finishMoves(app: App, run: Run): Promise<void> {
   const { database, config } = app;
   for (const { application_id, state } of await listApplicationRegions(database.reads)) {
     if (state !== "handing over") continue;
-    await run("finishMove", application_id, () =>
+    await run("finishMove", application_id, (signal) =>
       finishMove(application_id, { ...app, region: config.region }, signal),
     );
   }

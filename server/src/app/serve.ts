@@ -96,6 +96,12 @@ export async function serve(
   const maintenance = startMaintenance(app);
   const statistics = startStatistics(app);
   const placing = startPlacing(app);
+  const savingUses = app.jobs.start({
+    name: "token uses",
+    everyMs: 60_000,
+    failure: "the last uses of tokens could not be saved, which is retried in a minute",
+    run: () => app.tokenUses.save(),
+  });
   let early: readonly { stop(): Promise<void> }[] = [];
   const starting = setTimeout(() => {
     early = [startDelivery(app), startHeartbeat(app)];
@@ -106,7 +112,7 @@ export async function serve(
     log.info({ signal }, "shutting down");
     clearTimeout(starting);
     statistics.stop();
-    await Promise.all([maintenance, placing, ...early].map((each) => each.stop()));
+    await Promise.all([maintenance, placing, savingUses, ...early].map((each) => each.stop()));
     await app.close(config.shutdownGraceMs);
     log.info("stopped");
     log.flush(() => process.exit(0));

@@ -1,6 +1,6 @@
-import type { Logger } from "pino";
 import type { Database, Queries, Transaction } from "../db/database.ts";
 import type { AuditRow } from "../db/tables.ts";
+import type { Jobs } from "../jobs/job.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import { createTokenBuckets } from "../limits/token-buckets.ts";
@@ -25,14 +25,14 @@ interface AuditServices {
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: IdGenerator;
-  readonly log: Logger;
+  readonly jobs: Pick<Jobs, "start">;
 }
 
 const writeEveryMs = 1_000;
 const rowsPerWrite = 200;
 const waitingMax = 5_000;
 
-function createAuditQueue({ database, clock, ids, log }: AuditServices): AuditQueue {
+function createAuditQueue({ database, clock, ids, jobs }: AuditServices): AuditQueue {
   const folds = createRefusalFolds({ ids });
   /** Rows that are not in the database, oldest first. */
   const waiting = new Set<AuditRow>();
@@ -40,12 +40,16 @@ function createAuditQueue({ database, clock, ids, log }: AuditServices): AuditQu
   const grown = new Set<AuditRow>();
   let lost = 0;
   let lostAt: number | undefined;
-  let timer: NodeJS.Timeout | undefined;
   const runExclusively = createMutex(); // so that no row is written twice
-  let isClosed = false;
+  const job = jobs.start({
+    name: "audit log",
+    everyMs: writeEveryMs,
+    failure: "the audit log was not written; the write will be retried",
+    isDue: isSomethingLeft,
+    run: () => runExclusively(writeSome),
+  });
 
   function put(event: AuditEvent): void {
-    writeSoon();
     const isFull = waiting.size >= waitingMax;
     if (!isFoldable(event)) {
       if (isFull) lose();
@@ -66,18 +70,6 @@ function createAuditQueue({ database, clock, ids, log }: AuditServices): AuditQu
   function lose(): void {
     lost += 1;
     lostAt = clock.now();
-  }
-
-  function writeSoon(): void {
-    if (timer !== undefined || isClosed) return;
-    timer = setTimeout(async () => {
-      await runExclusively(writeSome).catch((err) =>
-        log.warn({ err }, "the audit log was not written; the write will be retried"),
-      );
-      timer = undefined;
-      if (isSomethingLeft()) writeSoon();
-    }, writeEveryMs);
-    timer.unref();
   }
 
   function isSomethingLeft(): boolean {
@@ -123,8 +115,7 @@ function createAuditQueue({ database, clock, ids, log }: AuditServices): AuditQu
     save: () => runExclusively(writeAll),
 
     async close() {
-      isClosed = true;
-      clearTimeout(timer);
+      await job.stop();
       await runExclusively(writeAll);
     },
   };

@@ -11,6 +11,7 @@ import { findRecordedSecret } from "../db/deployment-facts.ts";
 import { createEventRecorder } from "../event-log/recorder.ts";
 import { createLookUp } from "../http/outgoing/look-up.ts";
 import { createOutgoing } from "../http/outgoing/outgoing.ts";
+import { createJobs } from "../jobs/job.ts";
 import { createClock } from "../lib/clock.ts";
 import { createIdGenerator } from "../lib/ids.ts";
 import { newServerSecret } from "../lib/secrets.ts";
@@ -44,7 +45,7 @@ export async function createCommandServices(config: Config, database: Database):
   );
   const events = createEventRecorder({ database, clock, ids });
   return {
-    audit: createAudit({ database, clock, ids, log }),
+    audit: createAudit({ database, clock, ids, jobs: createJobs({ database, clock, log }) }),
     background: { run() {} }, // the command does the background work itself, and reports its progress
     bytes,
     clock,

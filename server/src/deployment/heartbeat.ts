@@ -3,7 +3,7 @@ import type { Log } from "../config/log.ts";
 import type { Database } from "../db/database.ts";
 import { findFact, putFact } from "../db/deployment-facts.ts";
 import { lockName } from "../db/lock.ts";
-import { startJob } from "../jobs/job.ts";
+import type { Jobs } from "../jobs/job.ts";
 import type { OwnSecrets } from "../lib/secret-ring.ts";
 import { listReports, saveReport } from "./deployment.processes.store.ts";
 import { deploymentLock } from "./joining.ts";
@@ -82,6 +82,7 @@ export function startHeartbeat(services: {
   readonly ownReports: OwnReports;
   readonly database: Database;
   readonly secrets: OwnSecrets;
+  readonly jobs: Jobs;
   readonly log: Log;
 }): { stop(): Promise<void> } {
   const { ownReports, database } = services;
@@ -104,7 +105,7 @@ export function startHeartbeat(services: {
 
   ownReports.start();
   const failure = "a report of this process was not saved";
-  const job = startJob({ name: "reports", everyMs, isImmediate: true, failure, run: () => beat() }, services.log);
+  const job = services.jobs.start({ name: "reports", everyMs, isImmediate: true, failure, run: () => beat() });
   return {
     async stop() {
       ownReports.close();

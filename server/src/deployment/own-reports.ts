@@ -12,6 +12,7 @@ import type { Database } from "../db/database.ts";
 import { type Backup, findBackup } from "../db/deployment-facts.ts";
 import type { HttpServer } from "../http/http-server.ts";
 import type { Background } from "../jobs/background.ts";
+import type { Jobs } from "../jobs/job.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { OwnSecrets } from "../lib/secret-ring.ts";
 import type { LaneStatistics } from "../limits/fair-queue.ts";
@@ -57,7 +58,7 @@ export interface ReportSources {
   readonly mails: Pick<Outbox, "statistics">;
   readonly regionCalls: Pick<RegionCalls, "unreachableSince">;
   readonly signInAlerts: { readonly lockOuts: Readonly<Record<string, number>> };
-  readonly maintenance: { readonly finishedAt: number | undefined };
+  readonly jobs: Pick<Jobs, "statuses">;
   readonly log: Pick<Log, "info" | "losses" | "warn">;
   certificateEnds(): ReturnType<HttpServer["certificateEnds"]>;
 }
@@ -153,6 +154,7 @@ function createMeasurement(
   return async (now) => {
     const { statements: seconds, waiting, connections } = database.statistics();
     const [lockOuts = 0] = signInWaits.add(now, [total(Object.values(sources.signInAlerts.lockOuts))]);
+    const jobs = sources.jobs.statuses();
     const [refusals = 0] = refused.add(now, [sumOfRefused()]);
     return {
       cpu: cpu(),
@@ -173,7 +175,8 @@ function createMeasurement(
       refused: refusals,
       signInWaits: lockOuts,
       disk: await freeSpace.measure(),
-      maintainedAt: sources.maintenance.finishedAt,
+      jobs,
+      maintainedAt: jobs.find(({ name }) => name === "maintenance")?.finishedAt,
       auditLostAt: audit.lostAt,
       logLostAt: sources.log.losses.at,
       clearAt: traffic.clearAt,

@@ -1,3 +1,4 @@
+import type { JobStatus } from "../jobs/job.ts";
 import type { FreeSpace } from "../storage/free-space.ts";
 import type { WarningCode } from "./warning-codes.ts";
 
@@ -29,6 +30,8 @@ export interface ProcessReport {
   readonly signInWaits: number;
   /** The fullest disk that this process writes to. */
   readonly disk?: FreeSpace | undefined;
+  /** Absent in reports of older versions. */
+  readonly jobs?: readonly JobStatus[];
   readonly maintainedAt?: number | undefined;
   /** When this process last lost entries of the audit log; below: lost log lines, failed to write its report. */
   readonly auditLostAt?: number | undefined;

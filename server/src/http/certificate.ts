@@ -15,14 +15,6 @@ export interface Certificate {
   readonly key: Buffer;
 }
 
-/** Polls the certificate files for changes. */
-export interface CertificateWatch {
-  start(): void;
-  /** Checks for changes now. */
-  check(): Promise<void>;
-  stop(): void;
-}
-
 /** Returns when the first certificate of a chain expires, in `Date.now()` milliseconds. */
 export function expiryOf({ cert }: Certificate): number {
   return new X509Certificate(cert).validToDate.getTime();
@@ -36,20 +28,18 @@ export async function readCertificate(files: CertificateFiles): Promise<Certific
 }
 
 /**
- * Calls `replace` with each new, valid pair of certificate and key. Compares contents instead of times, and polls
- * instead of watching, because certbot and Kubernetes swap symbolic links. While only one of the files has been
- * replaced, the pair does not match, and the last valid pair stays in use.
+ * Returns a function that checks the files, and calls `replace` if they hold a new, valid pair of certificate and key.
+ * Compares contents instead of times, and is polled, because certbot and Kubernetes swap symbolic links. While only one
+ * of the files has been replaced, the pair does not match, and the last valid pair stays in use.
  */
 export function watchCertificate(
   files: CertificateFiles,
   first: Certificate,
   { replace, log }: { replace(certificate: Certificate): void; log: Logger },
-): CertificateWatch {
+): () => Promise<void> {
   let tried = first;
   let unreadable: string | undefined;
   let checked = Promise.resolve();
-  let waiting = 0;
-  let timer: NodeJS.Timeout | undefined;
 
   async function check(): Promise<void> {
     let found: Certificate;
@@ -73,25 +63,13 @@ export function watchCertificate(
     }
   }
 
-  function checkNext(): Promise<void> {
-    waiting += 1;
-    checked = checked.then(check).finally(() => {
-      waiting -= 1;
-    });
+  // One after the other, so that an earlier pair cannot replace a later one.
+  return () => {
+    checked = checked.then(check);
     return checked;
-  }
-
-  return {
-    start() {
-      // Checks must not pile up while the disk does not respond.
-      timer ??= setInterval(() => waiting === 0 && checkNext(), pollMs).unref();
-    },
-    check: checkNext,
-    stop: () => clearInterval(timer),
   };
 }
 
-const pollMs = 2_000;
 const keptMessage = "the new TLS certificate cannot be used, the old one stays";
 
 async function readFiles({ certFile, keyFile }: CertificateFiles): Promise<Certificate> {

@@ -9,7 +9,7 @@ import { type Certificate, type CertificateFiles, expiryOf, watchCertificate } f
 /** An HTTPS server that can replace its certificate while it runs. */
 export interface TlsServer {
   readonly server: Server;
-  /** Checks immediately for a new certificate, instead of at the next poll. */
+  /** Checks for a new certificate. */
   reloadCertificate(): Promise<void>;
   /** When the certificate expires, in `Date.now()` milliseconds. */
   certificateEnds(): number;
@@ -29,15 +29,13 @@ export function createTlsServer(
   // As with http: a client that half-closes its connection receives the responses to its requests.
   const server = nodeHttps().createServer({ ...options, ...contextOf(certificate), allowHalfOpen: true });
   let expiresAt = expiryOf(certificate);
-  const watch = watchCertificate(files, certificate, {
+  const checkCertificate = watchCertificate(files, certificate, {
     replace(next) {
       server.setSecureContext(contextOf(next)); // applies to new connections
       expiresAt = expiryOf(next);
     },
     log,
   });
-  server.on("listening", watch.start);
-  server.on("close", watch.stop);
 
   /** The sockets in their TLS handshake: closing the server does not close them, and Node.js cannot answer them. */
   const handshakes = new Map<string, Socket>();
@@ -50,7 +48,7 @@ export function createTlsServer(
 
   return {
     server,
-    reloadCertificate: watch.check,
+    reloadCertificate: checkCertificate,
     certificateEnds: () => expiresAt,
     refuseHandshake(error, socket) {
       const bare = handshakes.get(connectionKey(socket));

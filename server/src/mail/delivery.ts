@@ -1,11 +1,9 @@
-import { randomUUID } from "node:crypto";
 import type { Config } from "../config/config.ts";
 import type { Log } from "../config/log.ts";
 import { parseSender } from "../config/mail-sender.ts";
 import type { Database } from "../db/database.ts";
 import type { Background } from "../jobs/background.ts";
-import { startJob } from "../jobs/job.ts";
-import { takeLease } from "../jobs/leases.ts";
+import type { Jobs, RunningJob } from "../jobs/job.ts";
 import type { Clock } from "../lib/clock.ts";
 import { LruMap } from "../lib/lru-map.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
@@ -168,7 +166,7 @@ export interface Delivery {
    * when memory is full or the server is backing off: the row stays for a later search.
    */
   send(applicationId: string, mail: DueMail): Promise<void>;
-  /** Searches the database for due mails; only one process at a time does. */
+  /** Searches the database for due mails. */
   addDue(): Promise<void>;
   statistics(): { readonly outcomes: Readonly<Record<MailOutcome, number>>; readonly sending: number };
 }
@@ -193,7 +191,6 @@ export function createDelivery(
   const sealer = createOutboxSealer(secrets);
   const servers = createMailServers(clock);
   const lanes = new MailLanes(sendOne, log);
-  const lease = { name: "mail", holder: randomUUID() };
   const outcomes: Record<MailOutcome, number> = { sent: 0, failed: 0, dead: 0, expired: 0 };
   let cursor = "";
 
@@ -220,9 +217,6 @@ export function createDelivery(
 
     async addDue() {
       const now = clock.now();
-      // Writes nothing while no mail is due, because every commit makes other processes check their tokens again.
-      if (!(await hasDueMail(now, database.reads))) return;
-      if (!(await database.write(({ queries }) => takeLease(lease, now, now + leaseMs, queries)))) return;
       for (let count = 0; count < applicationsPerRoundMax; count += 1) {
         const found = await findApplicationWithDueMail(cursor, now, database.reads);
         cursor = found ?? "";
@@ -255,11 +249,24 @@ export async function findOutgoing(
 
 const lookEveryMs = 5_000;
 
-/** Searches for due mails, immediately and then every five seconds. */
+/** Searches for due mails in one process at a time, immediately and then every five seconds. */
 export function startDelivery(
-  { delivery, log }: { readonly delivery: Delivery; readonly log: Log },
+  {
+    delivery,
+    jobs,
+    database,
+    clock,
+  }: { readonly delivery: Delivery; readonly jobs: Jobs; readonly database: Database; readonly clock: Clock },
   everyMs = lookEveryMs,
-): { stop(): Promise<void> } {
-  const failure = "the search for due mails failed; it is tried again";
-  return startJob({ name: "mails", everyMs, isImmediate: true, failure, run: delivery.addDue }, log);
+): RunningJob {
+  return jobs.start({
+    name: "mails",
+    everyMs,
+    isImmediate: true,
+    failure: "the search for due mails failed; it is tried again",
+    lease: { forMs: leaseMs },
+    // Writes nothing while no mail is due, because every commit makes other processes check their tokens again.
+    isDue: () => hasDueMail(clock.now(), database.reads),
+    run: delivery.addDue,
+  });
 }

@@ -375,6 +375,12 @@ export const metricCatalogue = {
     across: "sum",
     help: "Steps of maintenance that failed, and are retried in a minute; application is empty for steps of the whole deployment.",
   },
+  rollcall_job_failures_total: {
+    type: "counter",
+    labels: ["job"],
+    across: "sum",
+    help: "Failed runs of background jobs, such as the search for due mails; they are repeated at their interval.",
+  },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
 export type MetricName = keyof typeof metricCatalogue;

@@ -7,6 +7,8 @@ import type { Backup } from "../db/deployment-facts.ts";
 import type { EventLog } from "../event-log/event-log.ts";
 import type { EventRecorder } from "../event-log/recorder.ts";
 import type { Background } from "../jobs/background.ts";
+import type { Jobs } from "../jobs/job.ts";
+import type { Steps } from "../jobs/steps.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Histogram } from "../lib/histogram.ts";
 import type { LimitCounters } from "../limits/counters.ts";
@@ -71,12 +73,8 @@ export interface Sources {
   /** By the delayed party: an address, or a recognized origin. */
   readonly lockOuts: Readonly<Record<string, number>>;
   readonly storageHealth: Pick<StorageHealth, "latestProblems">;
-  readonly maintenance: {
-    readonly finishedAt: number | undefined;
-    readonly steps: {
-      failures(): Iterable<{ readonly step: string; readonly application: string; readonly count: number }>;
-    };
-  };
+  readonly jobs: Pick<Jobs, "statuses">;
+  readonly maintenance: Pick<Steps, "failures">;
   /** Returns the operation id of a route, if it is an operation. */
   describeOperation(name: string): { readonly method: string; readonly route: string } | undefined;
 }
@@ -208,12 +206,14 @@ export function createReaders(sources: Sources): Readers {
       if (backup !== undefined) yield one(backup.bytes);
     },
     *rollcall_maintenance_finished_timestamp_seconds() {
-      const { finishedAt } = sources.maintenance;
-      if (finishedAt !== undefined) yield one(finishedAt / 1_000);
+      yield* time(sources.jobs.statuses().find(({ name }) => name === "maintenance")?.finishedAt);
     },
     *rollcall_maintenance_failures_total() {
-      for (const { step, application, count } of sources.maintenance.steps.failures())
+      for (const { step, application, count } of sources.maintenance.failures())
         yield one(count, { step, application });
+    },
+    *rollcall_job_failures_total() {
+      for (const { name, failures } of sources.jobs.statuses()) yield one(failures, { job: name });
     },
   };
 }

@@ -242,6 +242,7 @@ describe("the rows of user tokens", () => {
     assert.equal((await storedTokens(user)).length, 2);
     test.advance(dayMs + 1);
     await test.call("GET /checkins?pageSize=1", { token: second });
+    await test.app.tokenUses.save();
     await maintain(test.app);
     const rows = await storedTokens(user);
     assert.deepEqual(rows.map(({ last_used_at }) => last_used_at), [test.now()]); // biome-ignore format: one line

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { WebhookRow } from "../db/tables.ts";
 import type { EventLog } from "../event-log/event-log.ts";
 import type { LogFollower } from "../event-log/follower.ts";
-import { startJob } from "../jobs/job.ts";
+import type { Jobs, RunningJob } from "../jobs/job.ts";
 import { runInCall } from "../lib/current-call.ts";
 import { LruMap } from "../lib/lru-map.ts";
 import type { Outcome } from "./webhooks.attempt.ts";
@@ -88,6 +88,7 @@ const usualBounds: RunnerBounds = { servedMax: 100, sliceMs: 5_000, scanMs: 5_00
 /** The services that the runner needs. */
 export interface RunnerServices extends ServingServices {
   readonly eventFollower: Pick<LogFollower, "follow">;
+  readonly jobs: Jobs;
 }
 
 /** Sends the events of webhooks in this process. */
@@ -116,7 +117,7 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
   const queue = createWebhookQueue(allBounds, stopping.signal);
   const noticed = new Set<string>();
   const timers = new Set<NodeJS.Timeout>();
-  const jobs: { stop(): Promise<void> }[] = [];
+  const jobs: RunningJob[] = [];
   // Work after an event must not run inside the transaction of the call that caused the event.
   const outside = new AsyncResource("WebhookRunner");
   /** The followed applications, each with a function that stops following. */
@@ -261,7 +262,7 @@ export function createWebhookRunner(bounds: Partial<RunnerBounds> = {}): Webhook
       };
       if (!isAutomatic) return;
       const every = (everyMs: number, run: () => Promise<unknown>) =>
-        jobs.push(startJob({ name: "webhooks", everyMs, failure: "webhooks could not be found", run }, services.log));
+        jobs.push(services.jobs.start({ name: "webhooks", everyMs, failure: "webhooks could not be found", run }));
       every(scanMs, async () => {
         const isLong = scans % scansPerLongScan === 0;
         scans += 1;
