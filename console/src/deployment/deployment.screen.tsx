@@ -8,6 +8,7 @@ import { Freshness } from "../ui/freshness.tsx";
 import { Page } from "../ui/page.tsx";
 import { ErrorState, LoadingRows, Notice } from "../ui/states.tsx";
 import { showNote } from "../ui/toast.tsx";
+import { Jobs } from "./deployment.jobs.tsx";
 import styles from "./deployment.module.css";
 import { Busiest, ChangedSettings, Facts, Storage } from "./deployment.parts.tsx";
 import { Processes } from "./deployment.processes.tsx";
@@ -70,6 +71,7 @@ export function DeploymentScreen() {
           <Verdict deployment={data} isAway={state.isError} />
           <DeploymentTiles deployment={data} calls={calls.data} />
           <Processes processes={data.processes} />
+          <Jobs processes={data.processes} />
           <div className={styles.columns}>
             <Busiest calls={calls.data} />
             <Storage deployment={data} />

@@ -345,6 +345,19 @@ export interface AuditEntryPage {
  */
 export type AuditInterval = "hour" | "day";
 
+/** Work that a process repeats at an interval. */
+export interface BackgroundJob {
+  readonly name: string;
+  /** When its last successful run ended. */
+  readonly finished?: Date;
+  /** The duration of that run. */
+  readonly durationMs?: number;
+  /** When its last failed run ended. */
+  readonly failed?: Date;
+  /** Failed runs since the process started. */
+  readonly failures: number;
+}
+
 /** A number of which counting stops early. */
 export interface BoundedCount {
   /** At most 1000. */
@@ -2659,6 +2672,7 @@ export interface ServerProcess {
   readonly requests: number;
   readonly databaseConnections: DatabaseConnections;
   readonly queues: DeploymentQueues;
+  readonly jobs: readonly BackgroundJob[];
 }
 
 /** The last change of a setting. */

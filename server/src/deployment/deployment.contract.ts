@@ -41,6 +41,18 @@ const DatabaseConnections = named(
   Type.Object({ inUse: count("Reserved by a transaction."), max: count("The limit.") }),
 );
 
+const BackgroundJob = named(
+  "BackgroundJob",
+  "Work that a process repeats at an interval.",
+  Type.Object({
+    name: Type.String(),
+    finished: Type.Optional({ ...WireDate, description: "When its last successful run ended." }),
+    durationMs: Type.Optional(count("The duration of that run.")),
+    failed: Type.Optional({ ...WireDate, description: "When its last failed run ended." }),
+    failures: count("Failed runs since the process started."),
+  }),
+);
+
 const ServerProcess = named(
   "ServerProcess",
   "A process, as it last reported itself.",
@@ -60,6 +72,7 @@ const ServerProcess = named(
     requests: count("Requests in progress."),
     databaseConnections: DatabaseConnections,
     queues: Queues,
+    jobs: Type.Array(BackgroundJob),
   }),
 );
 

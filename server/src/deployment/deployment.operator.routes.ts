@@ -5,6 +5,7 @@ import type { Static } from "../contract/schema.ts";
 import { countRows } from "../db/count-rows.ts";
 import type { Database } from "../db/database.ts";
 import { type Backup, findBackup } from "../db/deployment-facts.ts";
+import type { JobStatus } from "../jobs/job.ts";
 import { formatDate } from "../lib/dates.ts";
 import { operation } from "../operations/operation.ts";
 import { Deployment } from "./deployment.contract.ts";
@@ -69,11 +70,20 @@ type Process = Static<typeof Deployment>["processes"][number];
 
 function presentProcess(process: ReportingProcess, now: number): Process {
   const { machine, worker, version, startedAt, heardAt, report } = process;
-  const { cpu, memoryBytes, loopDelayMs, connections, requests, databaseConnections, queues } = report;
+  const { cpu, memoryBytes, loopDelayMs, connections, requests, databaseConnections, queues, jobs = [] } = report;
   return {
     ...{ machine, worker, version, since: formatDate(startedAt), heard: formatDate(heardAt) },
     isSilent: !isReporting(process, now),
     ...{ cpu, memoryBytes, loopDelayMs, connections, requests, databaseConnections, queues },
+    jobs: jobs.map(presentJob),
+  };
+}
+
+function presentJob({ name, finishedAt, ms, failedAt, failures }: JobStatus): Process["jobs"][number] {
+  return {
+    ...{ name, failures },
+    ...(finishedAt !== undefined && { finished: formatDate(finishedAt), durationMs: ms ?? 0 }),
+    ...(failedAt !== undefined && { failed: formatDate(failedAt) }),
   };
 }
 

@@ -143,6 +143,47 @@ describe("GET /_/api/deployment", () => {
   });
 });
 
+// spec/deployment#jobs-of-a-process
+describe("the jobs of a process", () => {
+  it("are listed with their last runs, also those of other processes", async () => {
+    const finishedAt = test.now() - minute;
+    const jobs = [
+      { name: "maintenance", finishedAt, ms: 12, failures: 0 },
+      { name: "mails", failures: 0 },
+    ];
+    await save(processOf({}, { jobs }), processOf({ id: "older", machine: "older" }));
+    const { processes } = await read();
+    const jobsOf = (name: string) => processes.find(({ machine }) => machine === name)?.["jobs"];
+    assert.deepEqual(jobsOf("far.example.org"), [
+      { name: "maintenance", finished: `/Date(${finishedAt})/`, durationMs: 12, failures: 0 },
+      { name: "mails", failures: 0 },
+    ]);
+    assert.deepEqual(jobsOf("older"), []);
+  });
+
+  it("have the time and the number of their failures, of which the first in a row is logged", async () => {
+    let isBroken = true;
+    const job = test.app.jobs.start({
+      name: "a test",
+      everyMs: 5,
+      failure: "the test has failed",
+      run: () => (isBroken ? Promise.reject(new Error("on purpose")) : Promise.resolve()),
+    });
+    const own = async () => {
+      const jobs = (await read()).processes.flatMap(({ jobs: each }) => each as Record<string, unknown>[]);
+      return jobs.find(({ name }) => name === "a test");
+    };
+    while (Number((await own())?.["failures"]) < 3) await new Promise(setImmediate);
+    isBroken = false;
+    while ((await own())?.["finished"] === undefined) await new Promise(setImmediate);
+    await job.stop();
+    const { failed, finished, failures } = (await own()) ?? {};
+    assert.deepEqual([failed, finished], [`/Date(${test.now()})/`, `/Date(${test.now()})/`]);
+    assert.equal(test.logLines.filter(({ msg }) => msg === "the test has failed").length, 1);
+    assert.ok(Number(failures) >= 3);
+  });
+});
+
 describe("the warnings of a deployment", () => {
   /** By code: reports that are a reason for the warning, and reports that are barely not. */
   const cases: Readonly<Record<WarningCode, () => readonly (readonly ReportingProcess[])[]>> = {
