@@ -79,6 +79,21 @@ describe("through pgbouncer in transaction mode", { skip: pgbouncerIsMissing ?? 
     assert.equal((await other.call("GET /users/me", { token: deviceToken })).status, 403);
   });
 
+  it("concurrent statements on connections that share few sessions are all answered", async () => {
+    const options = { connectionsMax: 1, timeoutMs: 20_000, isPooled: true };
+    const url = settings["DATABASE_URL"] ?? "";
+    const clients = await Promise.all(Array.from({ length: 3 * sessions }, () => openDatabase(url, options)));
+    const ask = ({ reads }: Database, n: number) =>
+      (n % 3 === 0 ? sql<{ n: number }>`select 0 as n` : sql<{ n: number }>`select ${n}::int as n`).execute(reads);
+    const numbers = Array.from({ length: 300 }, (_, n) => n);
+    const answers = await Promise.all(clients.flatMap((client) => numbers.map((n) => ask(client, n))));
+    assert.deepEqual(
+      answers.map(({ rows }) => rows[0]?.n),
+      clients.flatMap(() => numbers.map((n) => (n % 3 === 0 ? 0 : n))),
+    );
+    await Promise.all(clients.map((client) => client.close()));
+  });
+
   it("an atomic batch, and a call with an idempotency key, are one transaction each", async () => {
     const { token } = await server.signUp();
     const item = (key: string, body: unknown) => ({ key, method: "POST", path: "/checkins", body });

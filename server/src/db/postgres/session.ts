@@ -69,8 +69,13 @@ export class PostgresSession {
   /** Start of the current wait for an answer. */
   #answeredAt = 0;
   #heardAt = 0;
-  /** Statements queued until the first answer: the driver would send half of them, and the rest after later ones. */
+  /**
+   * Statements queued until the first answer: the driver would send half of them, and the rest after later ones. Behind
+   * a pooler, until the answer of the statement before: between two statements a pooler may give the server connection
+   * to another client, and a statement that is already on its way is lost.
+   */
   #held: (() => void)[] | undefined;
+  readonly #isPooled: boolean;
   #hasSentSettings = false;
   #isConnected = false;
   #isUnbounded = false;
@@ -93,6 +98,7 @@ export class PostgresSession {
     // The server cancels a statement after the time-out, so a server that is silent for twice as long is unreachable.
     this.#patienceMs = 2 * timeoutMs;
     this.#bounds = isPooled ? undefined : setBounds(timeoutMs);
+    this.#isPooled = isPooled;
     this.#events = events;
     const address = addressOf(url);
     this.#sql = postgres(address.url, {
@@ -166,20 +172,23 @@ export class PostgresSession {
         const sent = asArrays ? unsafe.values() : unsafe;
         sent.then(
           (rows) => {
-            this.#settingsAnswered();
+            this.#sendHeld();
             this.#answered(reject);
             resolve(rows);
           },
           (error) => {
-            this.#settingsAnswered(error);
+            this.#sendHeld(error);
             this.#answered(reject, error);
             reject(error);
           },
         );
       };
       if (!this.#hasSentSettings) this.#begin(send);
-      else if (this.#held === undefined) send();
-      else this.#held.push(send);
+      else if (this.#held !== undefined) this.#held.push(send);
+      else {
+        if (this.#isPooled) this.#held = [];
+        send();
+      }
     });
   }
 
@@ -240,17 +249,20 @@ export class PostgresSession {
     }
     this.#held.push(sendFirst);
     this.#sql.unsafe(this.#bounds).then(
-      () => this.#settingsAnswered(),
-      (error) => this.#settingsAnswered(error),
+      () => this.#sendHeld(),
+      (error) => this.#sendHeld(error),
     );
   }
 
-  /** Called when the session settings have been answered. */
-  #settingsAnswered(error?: unknown): void {
+  /** Called when the session settings, or a statement, have been answered. */
+  #sendHeld(error?: unknown): void {
     if (error === undefined) this.#connected();
     const held = this.#held;
     if (held === undefined || this.#isBroken) return;
-    if (error === undefined || isOfStatement(error)) {
+    if (this.#isPooled && this.#isConnected) {
+      if (held.length > 0) held.shift()?.();
+      else this.#held = undefined;
+    } else if (error === undefined || isOfStatement(error)) {
       this.#held = undefined; // a server that rejects the limits is used without them
       for (const send of held) send();
     } else {
