@@ -1,6 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { ApiError } from "../lib/errors.ts";
 import type { LimitCounters } from "../limits/counters.ts";
+import { KeyedSemaphore } from "../limits/keyed-semaphore.ts";
 import { takeToken } from "../limits/token-buckets.ts";
 
 /** Limits how often one user changes the password, because each change takes two hashes. */
@@ -24,8 +25,7 @@ export function createPasswordChanges(
   settings: { readonly rateLimits: boolean },
 ): PasswordChanges {
   const buckets = counters.createBuckets("password changes", usersMax);
-  /** The last pending change of each user, and how many are pending. */
-  const underWay = new Map<string, { readonly last: Promise<unknown>; readonly count: number }>();
+  const changes = new KeyedSemaphore(1);
 
   return {
     async run(applicationId, userId, work) {
@@ -33,16 +33,12 @@ export function createPasswordChanges(
       if (settings.rateLimits) {
         await takeToken(buckets.find(key, changesPerUser, clock.now(), applicationId), clock, refusal);
       }
-      const before = underWay.get(key);
-      if (!settings.rateLimits && (before?.count ?? 0) >= underWayMax) throw refusal(1_000);
-      const own = (before?.last ?? Promise.resolve()).catch(() => {}).then(work);
-      underWay.set(key, { last: own, count: (before?.count ?? 0) + 1 });
+      if (!settings.rateLimits && changes.countOf(key) >= underWayMax) throw refusal(1_000);
+      const release = await changes.acquire(key);
       try {
-        return await own;
+        return await work();
       } finally {
-        const { last, count = 1 } = underWay.get(key) ?? {};
-        if (count === 1 || last === undefined) underWay.delete(key);
-        else underWay.set(key, { last, count: count - 1 });
+        release();
       }
     },
   };

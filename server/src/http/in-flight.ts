@@ -3,6 +3,7 @@ import { ApiError } from "../lib/errors.ts";
 import { addressGroup } from "../lib/ip-addresses.ts";
 import { type Owner, ownerOf } from "../lib/owner.ts";
 import { type ByteBudget, createByteQueue, type HeldBytes } from "../limits/byte-budget.ts";
+import { KeyedSemaphore } from "../limits/keyed-semaphore.ts";
 import { tooManyBytes } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 import { noteReleased } from "./memory-relief.ts";
@@ -115,7 +116,7 @@ export function createInFlight(services: {
   readonly callerUploadsMax: number | undefined;
 }): InFlight {
   const { budget, bufferedBytes, callerUploadsMax = Number.POSITIVE_INFINITY } = services;
-  const countUpload = createUploadCount(callerUploadsMax);
+  const uploads = new KeyedSemaphore(callerUploadsMax);
   const rowBytes = createRowBytes();
   const queue = createByteQueue({
     budget,
@@ -130,7 +131,10 @@ export function createInFlight(services: {
 
     beginUpload(exchange) {
       const owner = requestOwner(exchange);
-      const endUpload = countUpload(`${owner.application} ${owner.caller}`);
+      const endUpload = uploads.tryAcquire(`${owner.application} ${owner.caller}`);
+      if (endUpload === undefined) {
+        throw new ApiError("RateLimitExceeded", `A caller may have ${callerUploadsMax} simultaneous uploads.`);
+      }
       const held = budget.hold(owner);
       const length = Number(exchange.headers["content-length"] ?? Number.POSITIVE_INFINITY);
       if (!held.tryAdd(uploadBytes + bufferedBytes(length))) {
@@ -200,25 +204,6 @@ export function createInFlight(services: {
         noteReleased(bytes);
       });
     },
-  };
-}
-
-/**
- * Counts the uploads of each caller. The returned function begins an upload, and returns the function that finishes it.
- */
-function createUploadCount(callerUploadsMax: number): (caller: string) => () => void {
-  const uploads = new Map<string, number>();
-  return (caller) => {
-    const count = uploads.get(caller) ?? 0;
-    if (count >= callerUploadsMax) {
-      throw new ApiError("RateLimitExceeded", `A caller may have ${callerUploadsMax} simultaneous uploads.`);
-    }
-    uploads.set(caller, count + 1);
-    return () => {
-      const left = (uploads.get(caller) ?? 1) - 1;
-      if (left > 0) uploads.set(caller, left);
-      else uploads.delete(caller);
-    };
   };
 }
 

@@ -7,6 +7,7 @@ import type { Jobs, RunningJob } from "../jobs/job.ts";
 import type { Clock } from "../lib/clock.ts";
 import { LruMap } from "../lib/lru-map.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
+import { KeyedSemaphore } from "../limits/keyed-semaphore.ts";
 import { loadMailSettings, type SettingsSealer } from "../tenancy/sealed-settings.ts";
 import { MailLanes } from "./lanes.ts";
 import { type Mailer, MailFailure, type Sender } from "./mailer.ts";
@@ -39,11 +40,6 @@ const backoffMsFirst = 10_000;
 const backoffMsMax = 300_000;
 const serversMax = 10_000;
 
-interface Slots {
-  taken: number;
-  readonly waiting: (() => void)[];
-}
-
 interface Failures {
   inARow: number;
   backoffMs: number;
@@ -51,25 +47,13 @@ interface Failures {
 }
 
 function createMailServers(clock: Clock): MailServers {
-  /** By host and port, for servers in use, because applications may share a server. */
-  const slots = new Map<string, Slots>();
+  /** By host and port, because applications may share a server. */
+  const slots = new KeyedSemaphore(mailsAtOnceMax);
   /** By the complete URL, so that one application's wrong credentials do not affect another one. */
   const failures = new LruMap<string, Failures>(serversMax);
 
   return {
-    async acquire(smtpUrl) {
-      const key = hostOf(smtpUrl);
-      const server = slots.get(key) ?? { taken: 0, waiting: [] };
-      slots.set(key, server);
-      if (server.taken < mailsAtOnceMax) server.taken += 1;
-      else await new Promise<void>((resolve) => server.waiting.push(resolve)); // the releasing mail passes its slot on
-      return () => {
-        const next = server.waiting.shift();
-        if (next !== undefined) return next();
-        server.taken -= 1;
-        if (server.taken === 0) slots.delete(key);
-      };
-    },
+    acquire: (smtpUrl) => slots.acquire(hostOf(smtpUrl)),
     isBackingOff: (smtpUrl) => (failures.get(smtpUrl ?? "")?.backsOffUntil ?? 0) > clock.now(),
     noteSuccess: (smtpUrl) => void failures.delete(smtpUrl ?? ""),
     noteFailure(smtpUrl) {

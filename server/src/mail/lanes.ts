@@ -1,74 +1,53 @@
 import type { Log } from "../config/log.ts";
+import { KeyedSemaphore } from "../limits/keyed-semaphore.ts";
 import type { DueMail } from "./outbox.store.ts";
 
 const mailsAtOncePerApplicationMax = 4;
-/** The number of mails of one application in memory; the others are found when space is free. */
-const queuedPerApplicationMax = 100;
+/** The number of mails of one application that wait in memory; the others are found when space is free. */
+const waitingPerApplicationMax = 100;
 
-interface Lane {
-  readonly queue: Map<string, { readonly mail: DueMail; readonly end: () => void }>;
-  sending: number;
-}
-
-/** The mails in the memory of this process: a queue for each application, with a limit of concurrent mails. */
+/** The mails in the memory of this process: bounded for each application, with a limit of concurrent mails. */
 export class MailLanes {
   readonly #sendOne: (applicationId: string, mail: DueMail) => Promise<void>;
   readonly #log: Log;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #slots = new KeyedSemaphore(mailsAtOncePerApplicationMax);
+  /** The ids of waiting mails, by application. */
+  readonly #waiting = new Map<string, Set<string>>();
 
   constructor(sendOne: (applicationId: string, mail: DueMail) => Promise<void>, log: Log) {
     this.#sendOne = sendOne;
     this.#log = log;
   }
 
-  /** Resolves after the attempt, or without one when the queue is full or is cleared. */
-  add(applicationId: string, mail: DueMail): Promise<void> {
-    const lane = this.#lanes.getOrInsertComputed(applicationId, () => ({ queue: new Map(), sending: 0 }));
-    if (lane.queue.has(mail.id) || lane.queue.size >= queuedPerApplicationMax) return Promise.resolve();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    lane.queue.set(mail.id, { mail, end: resolve });
-    this.#pump(applicationId, lane);
-    return promise;
+  /** Resolves after the attempt, or without one when too many mails wait or they are cleared. */
+  async add(applicationId: string, mail: DueMail): Promise<void> {
+    const waiting = this.#waiting.getOrInsertComputed(applicationId, () => new Set());
+    if (waiting.has(mail.id) || waiting.size >= waitingPerApplicationMax) return;
+    waiting.add(mail.id);
+    const release = await this.#slots.acquire(applicationId);
+    try {
+      if (waiting.delete(mail.id)) await this.#sendOne(applicationId, mail);
+    } catch (err) {
+      this.#log.warn(
+        { err, application: applicationId },
+        "a mail could not be delivered; it stays in the outbox and is tried again",
+      );
+    } finally {
+      release();
+      if (this.#slots.countOf(applicationId) === 0) this.#waiting.delete(applicationId);
+    }
   }
 
   /** Removes the waiting mails of an application from memory; their rows stay. */
   clear(applicationId: string): void {
-    const lane = this.#lanes.get(applicationId);
-    if (lane === undefined) return;
-    for (const { end } of lane.queue.values()) end();
-    lane.queue.clear();
+    this.#waiting.get(applicationId)?.clear();
   }
 
   roomOf(applicationId: string): number {
-    return queuedPerApplicationMax - (this.#lanes.get(applicationId)?.queue.size ?? 0);
+    return waitingPerApplicationMax - (this.#waiting.get(applicationId)?.size ?? 0);
   }
 
   get sendingCount(): number {
-    let sending = 0;
-    for (const lane of this.#lanes.values()) sending += lane.sending;
-    return sending;
-  }
-
-  #pump(applicationId: string, lane: Lane): void {
-    while (lane.sending < mailsAtOncePerApplicationMax) {
-      const [next] = lane.queue.values();
-      if (next === undefined) break;
-      const { mail, end } = next;
-      lane.queue.delete(mail.id);
-      lane.sending += 1;
-      this.#sendOne(applicationId, mail)
-        .catch((err) =>
-          this.#log.warn(
-            { err, application: applicationId },
-            "a mail could not be delivered; it stays in the outbox and is tried again",
-          ),
-        )
-        .finally(() => {
-          lane.sending -= 1;
-          this.#pump(applicationId, lane);
-          end();
-        });
-    }
-    if (lane.sending === 0 && lane.queue.size === 0) this.#lanes.delete(applicationId);
+    return this.#slots.usedCount;
   }
 }
