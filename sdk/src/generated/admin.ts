@@ -9,7 +9,7 @@ import type { CheckinLocation, ConnectionType, Gender, IdentityPage, Location, P
 export interface ActivityCount {
   /** Their number. */
   readonly count: number;
-  /** Otherwise the count is of last night, or a minimum. */
+  /** If false, the count is from last night, or a minimum. */
   readonly isExact: boolean;
 }
 
@@ -62,13 +62,13 @@ export interface Application {
   readonly id: string;
   readonly name: string;
   readonly created: Date;
-  /** Since when; absent while it is not. */
+  /** The time of the suspension; absent if the application is not suspended. */
   readonly suspended?: Date;
-  /** The region that it is on its way to. */
+  /** The region to which it is moving. */
   readonly movingTo?: string;
   /** True or absent. */
   readonly isBeingImported?: boolean;
-  /** True while its clients may ask for failures; else absent. */
+  /** True while its clients may rehearse failures; otherwise absent. */
   readonly isRehearsalOn?: boolean;
   readonly activity?: ApplicationActivity;
 }
@@ -79,9 +79,9 @@ export interface ApplicationActivity {
   readonly callsPerMinute: number;
   /** In the last 24 hours. */
   readonly calls: number;
-  /** Those of them that were refused or failed. */
+  /** Calls in the last 24 hours that were refused or failed. */
   readonly errors: number;
-  /** The calls of each of the last 24 hours in UTC, in order; the last one is not over. */
+  /** The calls of each of the last 24 hours in UTC, oldest first; the last hour is incomplete. */
   readonly hours: readonly number[];
   readonly devices: ActivityCount;
   readonly users: ActivityCount;
@@ -125,11 +125,11 @@ export interface ApplicationKey {
   readonly label?: string;
   readonly created: Date;
   readonly state: KeyState | (string & {});
-  /** When it was retired. */
+  /** The time at which it was retired. */
   readonly retired?: Date;
-  /** Devices that registered with this key when they did last. */
+  /** Devices whose latest registration used this key. */
   readonly devices: number;
-  /** When the last of them did. */
+  /** The time of the latest of these registrations. */
   readonly lastRegistered?: Date;
 }
 
@@ -175,13 +175,13 @@ export interface ApplicationSettings {
   readonly tokenLifetimes?: TokenLifetimes;
   /** Disabled operations, such as `POST /users`. */
   readonly disabledOperations?: readonly string[];
-  /** Of the pages and app shells that may call; any without it. `https://*.example.org`: subdomains. */
+  /** Origins of pages and app shells that may call; any by default. `https://*.example.org`: subdomains. */
   readonly origins?: readonly string[];
   readonly signedRequests?: SignedRequests | (string & {});
   readonly limits?: RateLimits;
   readonly mail?: MailSettings;
   readonly locationData?: LocationData | (string & {});
-  /** Social logins tell which check they failed; false without it. */
+  /** Refused social logins name the failed check; false by default. */
   readonly debug?: boolean;
   readonly email?: EmailSettings;
   readonly events?: EventSettings;
@@ -377,7 +377,7 @@ export interface BusyApplication {
 }
 
 export interface ChangeApplicationKeyRequest {
-  /** What it is for. It must have 1 to 256 characters, none of them a line break or a control character. */
+  /** The purpose of the key. It must have 1 to 256 characters, none of them a line break or a control character. */
   readonly label: string;
 }
 
@@ -389,11 +389,11 @@ export interface ChangeApplicationRequest {
 export interface ChangeCrashGroupRequest {
   /** Replaces the earlier decision. */
   readonly state?: CrashGroupState | undefined;
-  /** With state resolved: the version of the app in which it is mended. */
+  /** With state resolved: the version of the app in which it is fixed. */
   readonly resolvedIn?: string | undefined;
-  /** With state ignored: its end. Absent for never. */
+  /** With state ignored: what reopens it; absent for nothing. */
   readonly ignoreUntil?: CrashIgnoreUntil | undefined;
-  /** Of operators. The empty text deletes it. */
+  /** A note of operators. An empty string deletes it. */
   readonly note?: string | undefined;
 }
 
@@ -470,7 +470,7 @@ export interface ChangedApplicationKey {
   readonly label?: string;
   readonly created: Date;
   readonly state: KeyState | (string & {});
-  /** When it was retired. */
+  /** The time at which it was retired. */
   readonly retired?: Date;
 }
 
@@ -506,7 +506,7 @@ export interface CountAuditQuery {
 
 /** The reports of a crash on one day, in UTC. */
 export interface CrashDay {
-  /** The first moment of the day. */
+  /** The beginning of the day. */
   readonly start: Date;
   /** The number of reports. */
   readonly reports: number;
@@ -514,9 +514,9 @@ export interface CrashDay {
 
 /** The reports of one bug. */
 export interface CrashGroup {
-  /** Identifies the bug: reports of one bug have the same. */
+  /** Identifies the bug: all reports of a bug have the same fingerprint. */
   readonly fingerprint: string;
-  /** The error and where it happened, for a list. */
+  /** The error and its place in the code, for a list. */
   readonly title: string;
   /** The number of reports. */
   readonly reports: number;
@@ -525,19 +525,19 @@ export interface CrashGroup {
   readonly versions: readonly CrashGroupVersion[];
   /** The platforms of these devices, at most 10. */
   readonly platforms: readonly string[];
-  /** Those of the last 14 that have reports. */
+  /** The last 14 days, without days that have no reports. */
   readonly days: readonly CrashDay[];
-  /** When the first report arrived. */
+  /** The time of the first report. */
   readonly firstSeen: Date;
-  /** When the last report arrived. */
+  /** The time of the last report. */
   readonly lastSeen: Date;
   readonly state: CrashGroupState | (string & {});
-  /** Absent if it is resolved permanently. */
+  /** Absent if it is resolved in no particular version. */
   readonly resolvedIn?: string;
   readonly ignoreUntil?: CrashIgnored;
-  /** When a report reopened it. */
+  /** The time at which a report reopened it. */
   readonly reopened?: Date;
-  /** Of operators. */
+  /** A note of operators. */
   readonly note?: string;
 }
 
@@ -566,17 +566,17 @@ export interface CrashGroupVersion {
   readonly appVersion?: string;
   /** The number of its reports. */
   readonly reports: number;
-  /** When the first report arrived. */
+  /** The time of the first report. */
   readonly firstSeen: Date;
-  /** When the last report arrived. */
+  /** The time of the last report. */
   readonly lastSeen: Date;
 }
 
-/** The conditions that reopen an ignored crash; the first one counts. */
+/** The conditions that reopen an ignored crash: any of them. */
 export interface CrashIgnoreUntil {
-  /** So many more reports. */
+  /** The number of further reports. */
   readonly reports?: number | undefined;
-  /** So many more devices. */
+  /** The number of further devices. */
   readonly devices?: number | undefined;
   /** The first report from this date on. */
   readonly date?: Date | undefined;
@@ -584,9 +584,9 @@ export interface CrashIgnoreUntil {
 
 /** The conditions that reopen an ignored crash. */
 export interface CrashIgnored {
-  /** A number of further reports. */
+  /** The number of further reports. */
   readonly reports?: number;
-  /** A number of further devices. */
+  /** The number of further devices. */
   readonly devices?: number;
   /** The first report from this date on. */
   readonly date?: Date;
@@ -594,13 +594,13 @@ export interface CrashIgnored {
 
 /** The reports of a crash in a range of days. */
 export interface CrashStatistics {
-  /** The first moment of the range. */
+  /** The beginning of the range. */
   readonly from: Date;
-  /** The first moment after the range. */
+  /** The end of the range, exclusive. */
   readonly to: Date;
-  /** Those with reports, in order. */
+  /** The days with reports, oldest first. */
   readonly days: readonly CrashDay[];
-  /** Those with most reports, at most 200. */
+  /** The versions with most reports, at most 200. */
   readonly versions: readonly CrashVersions[];
 }
 
@@ -615,7 +615,7 @@ export interface CrashVersions {
 }
 
 export interface CreateApplicationKeyRequest {
-  /** What it is for. It must have 1 to 256 characters, none of them a line break or a control character. */
+  /** The purpose of the key. It must have 1 to 256 characters, none of them a line break or a control character. */
   readonly label?: string | undefined;
 }
 
@@ -805,22 +805,22 @@ export type DatabaseEngine = "sqlite" | "postgresql";
 
 /** What deleteApplication looks for. */
 export interface DeleteApplicationQuery {
-  /** The id of the application again. */
+  /** The id of the application, as a confirmation. */
   readonly confirm: string;
 }
 
 /** A change, with its deliveries. */
 export interface DeliveredEvent {
-  /** The same wherever the event is met. */
+  /** The id of the event, the same in every answer. */
   readonly id: string;
-  /** Such as checkin.created. */
+  /** The type, such as checkin.created. */
   readonly type: string;
   readonly created: Date;
-  /** Its object; of metadata, the object that has it. */
+  /** The id of the object; of metadata, of the object that carries the key. */
   readonly objectID?: string;
   /** The owner. */
   readonly userID?: string;
-  /** Of metadata; of identities, the provider. */
+  /** The key of metadata; of identities, the provider. */
   readonly key?: string;
   readonly visibility?: Permission | (string & {});
   /** The names of changed fields. */
@@ -829,14 +829,14 @@ export interface DeliveredEvent {
   readonly object?: unknown;
   /** The object is larger than 32 KiB. */
   readonly isTooLarge?: boolean;
-  /** The member of the object that it is about. */
+  /** The id of the member of the object that has changed. */
   readonly itemID?: string;
-  /** The object does not exist any more. */
+  /** The object no longer exists. */
   readonly isGone?: boolean;
   readonly actor?: EventActor;
-  /** The position in the log, 20 digits, rising. */
+  /** The position in the log: 20 digits, increasing. */
   readonly sequence: string;
-  /** By webhook, the oldest first, at most 100; absent if there is none. */
+  /** By webhook, oldest first, at most 100; absent if there are none. */
   readonly deliveries?: readonly EventDelivery[];
 }
 
@@ -1001,13 +1001,13 @@ export type DeploymentWarningCode = "databaseAway" | "databaseSlow" | "diskLow" 
  */
 export type DeviceInclude = "users";
 
-/** The settings of an application as they count. */
+/** The effective settings of an application. */
 export interface EffectiveSettings {
-  /** The settings, and the defaults of unset ones. */
+  /** The settings, with defaults for unset ones. */
   readonly values: ApplicationSettings;
-  /** The values of unset members; without members that have no default. */
+  /** The defaults, without settings that have none. */
   readonly defaults: ApplicationSettings;
-  /** By setting, or signingSecret; absent for those never changed. */
+  /** By setting, or signingSecret; absent for settings that were never changed. */
   readonly changed: Readonly<Record<string, SettingsChange>>;
   /** Whether there is a shared secret for signed requests. */
   readonly hasSigningSecret: boolean;
@@ -1015,7 +1015,7 @@ export interface EffectiveSettings {
 
 /** Rules for the e-mail addresses of users. */
 export interface EmailSettings {
-  /** A change of the address needs currentPassword. */
+  /** Whether a change of the address requires currentPassword. */
   readonly requirePassword?: boolean;
 }
 
@@ -1062,7 +1062,7 @@ export interface ErrorStatistics {
   readonly isOther?: boolean;
 }
 
-/** Whose write it was. */
+/** The actor of the write. */
 export interface EventActor {
   /** operator, user, device, cli, nobody or system, as in the audit log. */
   readonly kind: string;
@@ -1071,15 +1071,15 @@ export interface EventActor {
 
 /** The delivery of an event to a webhook. */
 export interface EventDelivery {
-  /** The webhook that the event is sent to. */
+  /** The webhook to which the event is sent. */
   readonly webhookID: string;
-  /** Of the delivery. */
+  /** The id of the delivery. */
   readonly id: string;
   /** waiting, delivered, failed, dead or refused. */
   readonly state: string;
   /** Attempts so far. */
   readonly attempt: number;
-  /** Of the last answer. */
+  /** The status of the last answer. */
   readonly status?: number;
   readonly created: Date;
   /** The time of the next attempt. */
@@ -1100,7 +1100,7 @@ export interface EventSettings {
   readonly record?: EventRecording | (string & {});
   /** The retention of events. */
   readonly retentionDays?: number;
-  /** Types such as checkin.created or checkin.*; all without it. */
+  /** Types such as checkin.created or checkin.*; all by default. */
   readonly types?: readonly string[];
 }
 
@@ -1169,15 +1169,15 @@ export interface FoundOperatorSession {
   readonly session?: CurrentOperatorSession;
 }
 
-/** The effects of ending the tokens of a key, an application or a user. */
+/** The effects of revoking the tokens of a key, an application or a user. */
 export interface Impact {
-  /** Devices that registered with the key last, of the application, or with a token of the user. */
+  /** Devices whose latest registration used the key, of the application, or with a token of the user. */
   readonly devices: BoundedCount;
-  /** Valid user tokens. Of a key: those on the devices that registered last. */
+  /** Valid user tokens; of a key, those on the devices that registered last. */
   readonly userTokens: BoundedCount;
-  /** Devices that were active in the last hour, or in the hour before. */
+  /** Devices that were active in the last hour, accurate to an hour. */
   readonly activeLastHour: BoundedCount;
-  /** Devices that were active in the last day, or in the hour before. */
+  /** Devices that were active in the last day, accurate to an hour. */
   readonly activeLastDay: BoundedCount;
   /** The most frequent versions among the devices of activeLastDay, at most 20. */
   readonly appVersions: readonly AppVersionCount[];
@@ -1294,13 +1294,13 @@ export interface ListCrashGroupsQuery {
   readonly state?: CrashGroupState | undefined;
   /** Only crashes that this version reported. */
   readonly appVersion?: string | undefined;
-  /** Only crashes that devices of this platform reported. Exact. */
+  /** Only crashes that devices of exactly this platform reported. */
   readonly platform?: string | undefined;
   /** Only crashes that this device reported. */
   readonly deviceID?: string | undefined;
   /** The time of its first report. */
   readonly firstSeen?: DateRange | undefined;
-  /** Only crashes that a report opened again, or only others. */
+  /** Only crashes that a report has reopened, or only others. */
   readonly reopened?: boolean | undefined;
   /** The order of the groups. */
   readonly sortOrder?: CrashGroupSortOrder | undefined;
@@ -1388,7 +1388,7 @@ export interface ListOperatedEventsQuery {
   readonly objectID?: string | undefined;
   /** The id of a user. */
   readonly userID?: string | undefined;
-  /** When they were written. */
+  /** The time of the write. */
   readonly created?: DateRange | undefined;
   /** Reads forwards, oldest first: a currentToken of such a call, start for the oldest event that is stored, or end for none. */
   readonly after?: string | undefined;
@@ -1511,11 +1511,11 @@ export interface ListedCrashReport {
   readonly methodName?: string;
   readonly appVersion?: string;
   readonly osVersion?: string;
-  /** Any text of the app. */
+  /** A free text of the app. */
   readonly tag?: string;
   readonly location?: Place;
   readonly created: Date;
-  /** The lines of stackTrace, from 0, that are frames of the app, not of a system or a library. */
+  /** The lines of stackTrace, from 0, that are frames of the app, not of a system or library. */
   readonly appFrames: readonly number[];
 }
 
@@ -1587,7 +1587,7 @@ export interface MailSettings {
   /** The mail server, an smtp:// or smtps:// URL. Shown without its password. */
   readonly smtpUrl?: string;
   readonly templates?: MailTemplates | (string & {});
-  /** Hosts that texts of clients may link to, with all hosts below them. */
+  /** Hosts that texts of clients may link to, including their subdomains. */
   readonly linkHosts?: readonly string[];
   readonly texts?: MailTexts;
 }
@@ -1612,10 +1612,10 @@ export type MailTemplates = "client" | "fixed";
  */
 export type MailTestProblem = "unreachable" | "encryption" | "signIn" | "refused" | "sealed" | "noServer";
 
-/** The outcome of a test mail; without a problem, the server has accepted it. */
+/** The outcome of a test mail: without a problem, the mail server has accepted it. */
 export interface MailTestResult {
   readonly problem?: MailTestProblem | (string & {});
-  /** The answer of the server. */
+  /** The status code of the mail server. */
   readonly smtpCode?: number;
 }
 
@@ -1623,15 +1623,15 @@ export interface MailTestResult {
 export interface MailText {
   /** One line. */
   readonly subject: string;
-  /** With the placeholder of its kind in it. */
+  /** Contains the placeholder of its kind. */
   readonly body: string;
 }
 
-/** Texts in place of the default ones. */
+/** Texts that replace the default ones. */
 export interface MailTexts {
-  /** With a password reset code in place of @ResetCode. */
+  /** @ResetCode is replaced by the password reset code. */
   readonly resetCode?: MailText;
-  /** With a notice about the account in place of @Notice. */
+  /** @Notice is replaced by a notice about the account. */
   readonly notice?: MailText;
 }
 
@@ -1764,9 +1764,9 @@ export interface NewCrash {
 
 /** An OpenID Connect provider. */
 export interface OidcProvider {
-  /** The iss of its id_tokens. */
+  /** The claim iss of its id_tokens. */
   readonly issuer: string;
-  /** The client id under which it knows the application. */
+  /** The client id of the application at the provider. */
   readonly audience: string;
   /** The URL of its public keys. */
   readonly jwksUrl: string;
@@ -1837,14 +1837,14 @@ export interface OperatedCheckinPage {
 export interface OperatedDevice {
   readonly id: string;
   readonly platform: string;
-  /** The same value is the same device. */
+  /** The unique value that the device registered with. */
   readonly uniqueId?: string;
   readonly model?: string;
   readonly osVersion?: string;
   readonly appVersion?: string;
-  /** Clients get it with the token by which it was set, and with no other. */
+  /** Returned to clients only with the token that set it. */
   readonly pushToken?: string;
-  /** Any text of the app. */
+  /** A free text of the app. */
   readonly tag?: string;
   readonly location?: Place;
   readonly connectionType?: ConnectionType | (string & {});
@@ -1852,11 +1852,11 @@ export interface OperatedDevice {
   readonly isProduction?: boolean;
   readonly created: Date;
   readonly lastModified: Date;
-  /** Of the application key that it registered with last. */
+  /** The id of the application key of its latest registration. */
   readonly keyID?: string;
-  /** Its last registration. */
+  /** The time of its latest registration. */
   readonly registered?: Date;
-  /** Its last activity, up to an hour late. */
+  /** The time of its last activity, accurate to an hour. */
   readonly lastSeen?: Date;
   /** With `include=users`, if a user is signed in. */
   readonly signedIn?: SignedInUsers;
@@ -1869,18 +1869,18 @@ export interface OperatedDevicePage {
   readonly previousToken?: string;
 }
 
-/** A change, as operators and their systems know it. */
+/** A change, as operators and webhooks see it. */
 export interface OperatedEvent {
-  /** The same wherever the event is met. */
+  /** The id of the event, the same in every answer. */
   readonly id: string;
-  /** Such as checkin.created. */
+  /** The type, such as checkin.created. */
   readonly type: string;
   readonly created: Date;
-  /** Its object; of metadata, the object that has it. */
+  /** The id of the object; of metadata, of the object that carries the key. */
   readonly objectID?: string;
   /** The owner. */
   readonly userID?: string;
-  /** Of metadata; of identities, the provider. */
+  /** The key of metadata; of identities, the provider. */
   readonly key?: string;
   readonly visibility?: Permission | (string & {});
   /** The names of changed fields. */
@@ -1889,12 +1889,12 @@ export interface OperatedEvent {
   readonly object?: unknown;
   /** The object is larger than 32 KiB. */
   readonly isTooLarge?: boolean;
-  /** The member of the object that it is about. */
+  /** The id of the member of the object that has changed. */
   readonly itemID?: string;
-  /** The object does not exist any more. */
+  /** The object no longer exists. */
   readonly isGone?: boolean;
   readonly actor?: EventActor;
-  /** The position in the log, 20 digits, rising. */
+  /** The position in the log: 20 digits, increasing. */
   readonly sequence: string;
 }
 
@@ -1903,7 +1903,7 @@ export interface OperatedEventPage {
   readonly currentToken: string;
   readonly nextToken?: string;
   readonly previousToken?: string;
-  /** With after: events are missing; currentToken continues with the oldest that is stored. */
+  /** With after: events are missing; currentToken continues with the oldest stored event. */
   readonly isReset?: boolean;
 }
 
@@ -2222,7 +2222,7 @@ export interface ProveOperatorPasswordRequest {
 }
 
 /**
- * The reason for missing keys.
+ * The reason why the keys could not be fetched.
  *
  * - `unreachable`: No complete answer of status 200, or a forbidden address.
  * - `noKeys`: The answer has no public keys.
@@ -2231,13 +2231,13 @@ export type ProviderTestProblem = "unreachable" | "noKeys";
 
 /** The keys of an identity provider. */
 export interface ProviderTestResult {
-  /** Public keys that were found. */
+  /** The number of public keys. */
   readonly keys: number;
   readonly problem?: ProviderTestProblem | (string & {});
 }
 
 export interface PutSigningSecretRequest {
-  /** Made by the server when it is absent. */
+  /** Generated by the server if absent. */
   readonly secret?: string | undefined;
 }
 
@@ -2255,21 +2255,21 @@ export interface Quotas {
 
 /** A rate limit. */
 export interface RateLimit {
-  /** Calls a second in the long run. */
+  /** Sustained calls per second. */
   readonly perSecond: number;
-  /** Calls at once after a pause. */
+  /** Simultaneous calls after a pause. */
   readonly burst?: number;
 }
 
 /** Rate limits of an application. */
 export interface RateLimits {
-  /** Of all callers together. */
+  /** For all callers together. */
   readonly application?: RateLimit;
-  /** Of each device. */
+  /** For each device. */
   readonly caller?: RateLimit;
-  /** Streams of events in each process. */
+  /** Concurrent streams of events in each process. */
   readonly streams?: number;
-  /** Of one operation, such as `POST /checkins`: for each device, or address for sign-ups and logins. */
+  /** For one operation, such as `POST /checkins`: per device, or per address for sign-ups and logins. */
   readonly operations?: Readonly<Record<string, RateLimit>>;
 }
 
@@ -2299,9 +2299,9 @@ export interface ReadApplicationStatisticsQuery {
 
 /** What readCrashStatistics looks for. */
 export interface ReadCrashStatisticsQuery {
-  /** A moment of the first day; 13 days before `to` by default. */
+  /** A time on the first day; 13 days before `to` by default. */
   readonly from?: Date | undefined;
-  /** A time of the last day; now by default. */
+  /** A time on the last day; now by default. */
   readonly to?: Date | undefined;
 }
 
@@ -2360,7 +2360,7 @@ export interface RedeliverWebhookRequest {
 }
 
 /**
- * Whether clients may rehearse failures with the header Rollcall-Rehearse: for tests of apps.
+ * Whether clients may rehearse failures with the header Rollcall-Rehearse, for tests of apps.
  *
  * - `off`: Such calls are refused. The default.
  * - `on`: They get the requested failure.
@@ -2375,7 +2375,7 @@ export interface RemoteApplication {
   /** The base address of its calls. */
   readonly serviceRoot?: string;
   readonly state: RemoteApplicationState | (string & {});
-  /** When the state changed last. */
+  /** The time of the last change of the state. */
   readonly changed: Date;
 }
 
@@ -2433,7 +2433,7 @@ export interface Retention {
 }
 
 export interface RetireApplicationKeyRequest {
-  /** The id of the key again, to retire the last one that is active. */
+  /** The id of the key, required to retire the last active one. */
   readonly confirm?: string | undefined;
 }
 
@@ -2531,21 +2531,21 @@ export interface SearchOperatedCheckinsQuery {
 export interface SearchOperatedDevicesQuery {
   /** Additional members of the result. */
   readonly include?: DeviceInclude | undefined;
-  /** Exact. */
+  /** The exact value. */
   readonly uniqueId?: string | undefined;
-  /** Exact. */
+  /** The exact value. */
   readonly platform?: string | undefined;
-  /** Exact. */
+  /** The exact value. */
   readonly tag?: string | undefined;
   /** The id of an application key. */
   readonly keyId?: string | undefined;
-  /** Exact. */
+  /** The exact value. */
   readonly appVersion?: string | undefined;
-  /** Devices that have a token of this user: one of the newest 1,000. */
+  /** Only devices that have one of the newest 1,000 tokens of this user. */
   readonly userID?: string | undefined;
-  /** When it was created. */
+  /** The time of the creation. */
   readonly created?: DateRange | undefined;
-  /** When it was changed last. */
+  /** The time of the last change. */
   readonly lastModified?: DateRange | undefined;
   /** The order of the devices. */
   readonly sortOrder?: CreatedSortOrder | undefined;
@@ -2677,19 +2677,19 @@ export interface ServerProcess {
 
 /** The last change of a setting. */
 export interface SettingsChange {
-  /** When it was made. */
+  /** The time of the change. */
   readonly at: Date;
   /** The id of the operator, or cli. */
   readonly by: string;
-  /** The name of the operator then. */
+  /** The name of the operator at that time. */
   readonly name?: string;
 }
 
 /** The users who are signed in on a device. */
 export interface SignedInUsers {
-  /** Of the user whose token was used last. */
+  /** The id of the user whose token was used last. */
   readonly id: string;
-  /** Of this user. */
+  /** The name of this user. */
   readonly userName: string;
   /** The number of users; at most 100, then a minimum. */
   readonly users: number;
@@ -2791,7 +2791,7 @@ export interface TokenLifetimes {
   readonly userMs?: number;
   /** The time after the login in which a user token can be renewed, in milliseconds: 60000 or more; 0 disables renewal. */
   readonly sessionMs?: number;
-  /** Whether a superseded user token that comes back ends its session. */
+  /** Whether the reuse of a superseded user token revokes its session. */
   readonly endOnReuse?: boolean;
 }
 
@@ -2942,7 +2942,7 @@ export interface WebhookSecret {
   readonly ends?: Date;
 }
 
-/** What holds for all webhooks of an application. */
+/** Settings for all webhooks of an application. */
 export interface WebhookSettings {
   /** The address to which mails about disabled webhooks are sent. */
   readonly mail?: string;
@@ -3120,7 +3120,7 @@ export const searchDeployment: (fields: SearchDeploymentQuery) => Call<Deploymen
 /**
  * List the applications
  *
- * The applications of this region, with their activity on request.
+ * Returns the applications of this region, with `include=activity` their activity.
  */
 export const listApplications: (fields?: ListApplicationsQuery) => Call<ApplicationPage> = /* @__PURE__ */ define("listApplications", "GET /_/api/applications", "os");
 
@@ -3134,7 +3134,7 @@ export const createApplication: (fields: CreateApplicationRequest) => Call<Creat
 /**
  * Read an application
  *
- * Answers with its name and state.
+ * Returns its name and state.
  */
 export const getApplication: (appid: string) => Call<Application> = /* @__PURE__ */ define("getApplication", "GET /_/api/applications/{appid}", "os");
 
@@ -3146,156 +3146,156 @@ export const getApplication: (appid: string) => Call<Application> = /* @__PURE__
 export const changeApplication: (appid: string, fields?: ChangeApplicationRequest) => Call<Application> = /* @__PURE__ */ define("changeApplication", "PATCH /_/api/applications/{appid}", "ops");
 
 /**
- * Delete an application with all data: tokens end at once, the rest is erased in the background
+ * Delete an application with all data: tokens are revoked immediately, rows are erased in the background
  *
- * Needs the id again in `confirm`.
+ * Requires the id in `confirm`.
  */
 export const deleteApplication: (appid: string, fields: DeleteApplicationQuery) => Call<void> = /* @__PURE__ */ define("deleteApplication", "DELETE /_/api/applications/{appid}", "ops");
 
 /**
  * Suspend an application: calls of its clients are refused; their tokens stay valid
  *
- * Until it is resumed.
+ * The suspension lasts until the application is resumed.
  */
 export const suspendApplication: (appid: string) => Call<Application> = /* @__PURE__ */ define("suspendApplication", "POST /_/api/applications/{appid}/suspend", "ops");
 
 /**
- * Serve a suspended application again
+ * Resume a suspended application
  *
- * Tokens from before work again.
+ * Earlier tokens are valid again.
  */
 export const resumeApplication: (appid: string) => Call<Application> = /* @__PURE__ */ define("resumeApplication", "POST /_/api/applications/{appid}/resume", "ops");
 
 /**
- * List the keys of an application, oldest first, with the number of devices that last registered with each
+ * List the keys of an application, oldest first, with the number of devices of each
  *
  * The keys themselves are not shown.
  */
 export const listApplicationKeys: (appid: string, fields?: ListApplicationKeysQuery) => Call<ApplicationKeyPage> = /* @__PURE__ */ define("listApplicationKeys", "GET /_/api/applications/{appid}/keys", "os");
 
 /**
- * Create another key of an application; it is shown only once, and the existing keys stay valid
+ * Create another key of an application, which is shown only once; existing keys stay valid
  *
- * For a new version of an app, or in place of a key that is to be retired.
+ * For a new version of an app, or to replace a key before it is retired.
  */
 export const createApplicationKey: (appid: string, fields?: CreateApplicationKeyRequest) => Call<CreatedApplicationKey> = /* @__PURE__ */ define("createApplicationKey", "POST /_/api/applications/{appid}/keys", "ops");
 
 /**
  * Change the label of a key
  *
- * The label of a retired key can be changed, too.
+ * The label of a retired key can also be changed.
  */
 export const changeApplicationKey: (appid: string, keyId: string, fields: ChangeApplicationKeyRequest) => Call<ChangedApplicationKey> = /* @__PURE__ */ define("changeApplicationKey", "PATCH /_/api/applications/{appid}/keys/{keyId}", "ops");
 
 /**
- * Retire a key: no device can register with it, and every token issued under it ends
+ * Retire a key: devices can no longer register with it, and its tokens are revoked
  *
- * The last active key needs its id again in `confirm`.
+ * The last active key requires its id in `confirm`.
  */
 export const retireApplicationKey: (appid: string, keyId: string, fields?: RetireApplicationKeyRequest) => Call<ChangedApplicationKey> = /* @__PURE__ */ define("retireApplicationKey", "POST /_/api/applications/{appid}/keys/{keyId}/retire", "ops");
 
 /**
- * End every token issued under a key; devices can register with it again
+ * Revoke every token issued under a key; devices can register with it again
  *
- * Use it when tokens, but not the key, have become known.
+ * Use it when tokens, but not the key, have leaked.
  */
 export const revokeKeyTokens: (appid: string, keyId: string) => Call<void> = /* @__PURE__ */ define("revokeKeyTokens", "POST /_/api/applications/{appid}/keys/{keyId}/revoke-tokens", "ops");
 
 /**
- * End every token of an application; its keys stay valid, so devices can register again
+ * Revoke every token of an application; its keys stay valid, so devices can register again
  *
- * Every device and user of the application has to get a new token.
+ * Devices must register again, and users must log in again.
  */
 export const revokeApplicationTokens: (appid: string) => Call<void> = /* @__PURE__ */ define("revokeApplicationTokens", "POST /_/api/applications/{appid}/revoke-tokens", "ops");
 
 /**
  * Revoke every token and key of an application and create a new key, which is shown only once
  *
- * Use it when a key has become known: apps need the new one to register.
+ * Use it when a key has leaked: apps need the new one to register.
  */
 export const replaceApplicationKeys: (appid: string) => Call<CreatedApplicationKey> = /* @__PURE__ */ define("replaceApplicationKeys", "POST /_/api/applications/{appid}/compromised", "ops");
 
 /**
- * Count the effects of ending all tokens of an application
+ * Count the effects of revoking all tokens of an application
  *
- * Counts stop at 1,000. Devices are counted as active by the last use of their tokens.
+ * Counts stop at 1,000. A device is active when its tokens are used.
  */
 export const getImpactOfApplication: (appid: string) => Call<Impact> = /* @__PURE__ */ define("getImpactOfApplication", "GET /_/api/applications/{appid}/impact", "os");
 
 /**
- * Count the effects of ending the tokens of a key
+ * Count the effects of revoking the tokens of a key
  *
- * Counts stop at 1,000. Devices are counted as active by the last use of their tokens.
+ * Counts stop at 1,000. A device is active when its tokens are used.
  */
 export const getImpactOfKey: (appid: string, keyId: string) => Call<Impact> = /* @__PURE__ */ define("getImpactOfKey", "GET /_/api/applications/{appid}/keys/{keyId}/impact", "os");
 
 /**
- * Count the effects of ending the tokens of a user
+ * Count the effects of revoking the tokens of a user
  *
- * Counts stop at 1,000. Devices are counted as active by the last use of their tokens.
+ * Counts stop at 1,000. A device is active when its tokens are used.
  */
 export const getImpactOfUser: (appid: string, userId: string) => Call<Impact> = /* @__PURE__ */ define("getImpactOfUser", "GET /_/api/applications/{appid}/users/{userId}/impact", "os");
 
 /**
  * Read the settings of an application, without secrets
  *
- * Members that have not been set are absent. The ETag names this version.
+ * Unset members are absent. The ETag names this version.
  */
 export const getApplicationSettings: (appid: string) => Call<ApplicationSettings> = /* @__PURE__ */ define("getApplicationSettings", "GET /_/api/applications/{appid}/settings", "os");
 
 /**
  * Replace all settings of an application
  *
- * Members that are absent are unset. With If-Match, only the version that it names.
+ * Absent members are unset. With If-Match, replaces only the version that it names.
  */
 export const putApplicationSettings: (appid: string, fields?: ApplicationSettings) => Call<ApplicationSettings> = /* @__PURE__ */ define("putApplicationSettings", "PUT /_/api/applications/{appid}/settings", "ops");
 
 /**
- * Change some settings of an application, each as a whole; null unsets a setting
+ * Change some settings of an application, each completely; null unsets a setting
  *
- * Members that are absent stay as they are. With If-Match, only the version that it names.
+ * Absent members do not change. With If-Match, changes only the version that it names.
  */
 export const changeApplicationSettings: (appid: string, fields?: ApplicationSettings) => Call<ApplicationSettings> = /* @__PURE__ */ define("changeApplicationSettings", "PATCH /_/api/applications/{appid}/settings", "ops");
 
 /**
  * Set a new shared secret for signed requests; it is shown only once
  *
- * Without a secret in the call, the server makes one.
+ * Without a secret in the call, the server generates one.
  */
 export const putSigningSecret: (appid: string, fields?: PutSigningSecretRequest) => Call<SigningSecret> = /* @__PURE__ */ define("putSigningSecret", "PUT /_/api/applications/{appid}/signing-secret", "ops");
 
 /**
  * Remove the shared secret for signed requests
  *
- * Signatures are not checked any more.
+ * Signatures are no longer checked.
  */
 export const deleteSigningSecret: (appid: string) => Call<void> = /* @__PURE__ */ define("deleteSigningSecret", "DELETE /_/api/applications/{appid}/signing-secret", "ops");
 
 /**
- * Read the effective settings of an application, the defaults, and the last author of each
+ * Read the effective settings of an application, their defaults and last changes
  *
- * Not for PUT, which accepts the result of GET …/settings.
+ * PUT does not accept this result, but that of GET …/settings.
  */
 export const getEffectiveSettings: (appid: string) => Call<EffectiveSettings> = /* @__PURE__ */ define("getEffectiveSettings", "GET /_/api/applications/{appid}/settings/effective", "os");
 
 /**
- * Send a mail by the stored settings, at once
+ * Send a test mail with the stored settings
  *
- * Five an hour for an application. A failed attempt is not repeated.
+ * An application can send five an hour. A failed attempt is not repeated.
  */
 export const testMailSettings: (appid: string, fields: TestMailSettingsRequest) => Call<MailTestResult> = /* @__PURE__ */ define("testMailSettings", "POST /_/api/applications/{appid}/settings/mail/test", "ops");
 
 /**
- * Fetch the keys of a stored identity provider
+ * Fetch the keys of a configured identity provider
  *
- * Only from its jwksUrl, within ten seconds. Redirects are not followed.
+ * Fetches its jwksUrl within ten seconds, without following redirects.
  */
 export const testOidcProvider: (appid: string, provider: string) => Call<ProviderTestResult> = /* @__PURE__ */ define("testOidcProvider", "POST /_/api/applications/{appid}/settings/oidc/{provider}/test", "ops");
 
 /**
- * List the applications in other regions: in the main region all of them, elsewhere those that moved away
+ * List the applications in other regions: in the main region all, in other regions those that moved away
  *
- * Each with its region and the state of its move.
+ * Returns each with its region and the state of its move.
  */
 export const listApplicationsElsewhere: (fields?: ListApplicationsElsewhereQuery) => Call<RemoteApplicationPage> = /* @__PURE__ */ define("listApplicationsElsewhere", "GET /_/api/applications-elsewhere", "os");
 
@@ -3414,28 +3414,28 @@ export const listIdentitiesOfUser: (appid: string, userId: string, fields?: List
 /**
  * Search the devices of an application
  *
- * Finds devices by their reported facts, or by the key of their registration.
+ * Finds devices by the data that they reported, or by the key of their registration.
  */
 export const searchOperatedDevices: (appid: string, fields?: SearchOperatedDevicesQuery) => Call<OperatedDevicePage> = /* @__PURE__ */ define("searchOperatedDevices", "GET /_/api/applications/{appid}/devices", "os");
 
 /**
  * Read a device
  *
- * With the key that it registered with last.
+ * Returns the device with the key of its latest registration.
  */
 export const getOperatedDevice: (appid: string, deviceId: string) => Call<OperatedDevice> = /* @__PURE__ */ define("getOperatedDevice", "GET /_/api/applications/{appid}/devices/{deviceId}", "os");
 
 /**
  * List the devices that have a token of a user, newest first
  *
- * The devices that the user is signed in on, and those whose token has expired a short while ago.
+ * Returns the devices on which the user is signed in, and those whose token has expired recently.
  */
 export const listDevicesOfUser: (appid: string, userId: string, fields?: ListDevicesOfUserQuery) => Call<OperatedDevicePage> = /* @__PURE__ */ define("listDevicesOfUser", "GET /_/api/applications/{appid}/users/{userId}/devices", "os");
 
 /**
- * End all tokens of a device and of the users on it; it has to register again
+ * Revoke all tokens of a device and of the users on it; it must register again
  *
- * Use it for a device that was lost.
+ * Use it for a lost device.
  */
 export const endTokensOfDevice: (appid: string, deviceId: string) => Call<void> = /* @__PURE__ */ define("endTokensOfDevice", "POST /_/api/applications/{appid}/devices/{deviceId}/revoke-tokens", "ops");
 
@@ -3566,16 +3566,16 @@ export const getOperatedBlob: (appid: string, blobId: string) => Call<OperatedBl
 export const readOperatedBlobFile: (appid: string, blobId: string) => Call<Download> = /* @__PURE__ */ define("readOperatedBlobFile", "GET /_/api/applications/{appid}/blobs/{blobId}/file", "osb");
 
 /**
- * List the recorded events, newest first, or follow them
+ * List the recorded events, newest first, or follow the log
  *
- * Looks at a part of the log, so a page may be empty and have a nextToken. Does not make the log record, unless it is read forwards with after.
+ * Reads a part of the log, so a page may be empty and have a nextToken. Only a call with after starts the recording.
  */
 export const listOperatedEvents: (appid: string, fields?: ListOperatedEventsQuery) => Call<OperatedEventPage> = /* @__PURE__ */ define("listOperatedEvents", "GET /_/api/applications/{appid}/events", "os");
 
 /**
  * Read an event
  *
- * With the current object, and the deliveries to webhooks that are stored.
+ * Returns the event with its current object and the stored deliveries to webhooks.
  */
 export const getOperatedEvent: (appid: string, sequence: string) => Call<DeliveredEvent> = /* @__PURE__ */ define("getOperatedEvent", "GET /_/api/applications/{appid}/events/{sequence}", "os");
 
@@ -3673,35 +3673,35 @@ export const testWebhook: (appid: string, webhookId: string) => Call<WebhookTest
 /**
  * List the crashes of an application, one group per bug
  *
- * Reports are grouped by the parts of their stacks that are the same in every build.
+ * Reports are grouped by the parts of their stacks that do not change with each build.
  */
 export const listCrashGroups: (appid: string, fields?: ListCrashGroupsQuery) => Call<CrashGroupPage> = /* @__PURE__ */ define("listCrashGroups", "GET /_/api/applications/{appid}/crashes", "os");
 
 /**
  * Read one crash of an application
  *
- * As in the list.
+ * Returns the crash as in the list.
  */
 export const getCrashGroup: (appid: string, fingerprint: string) => Call<CrashGroup> = /* @__PURE__ */ define("getCrashGroup", "GET /_/api/applications/{appid}/crashes/{fingerprint}", "os");
 
 /**
  * Resolve, ignore or reopen a crash, or write a note about it
  *
- * A resolved or ignored crash is opened again by a later report that meets its conditions.
+ * A later report that meets its conditions reopens a resolved or ignored crash.
  */
 export const changeCrashGroup: (appid: string, fingerprint: string, fields?: ChangeCrashGroupRequest) => Call<CrashGroup> = /* @__PURE__ */ define("changeCrashGroup", "PATCH /_/api/applications/{appid}/crashes/{fingerprint}", "ops");
 
 /**
  * Read the reports of one crash by day, and by version of app and system
  *
- * Days are in UTC. Counts are kept as long as reports.
+ * Days are in UTC. Counts are stored as long as reports.
  */
 export const readCrashStatistics: (appid: string, fingerprint: string, fields?: ReadCrashStatisticsQuery) => Call<CrashStatistics> = /* @__PURE__ */ define("readCrashStatistics", "GET /_/api/applications/{appid}/crashes/{fingerprint}/statistics", "os");
 
 /**
  * List the stored reports of one crash, newest first
  *
- * With the stack trace of each.
+ * Returns each with its stack trace.
  */
 export const listCrashReports: (appid: string, fingerprint: string, fields?: ListCrashReportsQuery) => Call<ListedCrashReportPage> = /* @__PURE__ */ define("listCrashReports", "GET /_/api/applications/{appid}/crashes/{fingerprint}/reports", "os");
 
@@ -3734,9 +3734,9 @@ export const listMetricValues: (appid: string, key: string, fields?: ListMetricV
 export const listMetricEvents: (appid: string, key: string, fields?: ListMetricEventsQuery) => Call<ReportedMetricEventPage> = /* @__PURE__ */ define("listMetricEvents", "GET /_/api/applications/{appid}/metrics/{key}/events", "os");
 
 /**
- * Create a device to try calls with
+ * Create a device for trying calls
  *
- * Its token lives for an hour. Beyond 20 test devices, the oldest one ends.
+ * Its token is valid for an hour. Beyond 20 test devices, the oldest is deleted.
  */
 export const createTestDevice: (appid: string) => Call<TestCaller> = /* @__PURE__ */ define("createTestDevice", "POST /_/api/applications/{appid}/test-devices", "ops");
 

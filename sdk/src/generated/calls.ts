@@ -7,28 +7,28 @@ import type { AddIdentityRequest, BatchResult, Blob, BlobPage, ChangeBlobRequest
 /**
  * Register a device
  *
- * Sends the application's credentials, and the facts about the device. A second registration with the same uniqueId is the same device with a new token.
+ * Takes the application's credentials and data about the device. Another registration with the same uniqueId returns a new token of the same device.
  */
 export const registerDevice: (fields: RegisterDeviceRequest) => BatchableCall<DeviceRegistration> = /* @__PURE__ */ define("registerDevice", "POST /devices", "apr");
 
 /**
  * Read the device of the token
  *
- * Answers with all facts that the app has reported. Only the token that set the push token can read it.
+ * Returns all data that the app has reported, the push token only to the token that set it.
  */
 export const getDevice: () => BatchableCall<Device> = /* @__PURE__ */ define("getDevice", "GET /devices/current", "d");
 
 /**
  * Change the device of the token
  *
- * Changes the fields that are sent; an empty text clears a field.
+ * Changes the fields that are sent; an empty string clears a field.
  */
 export const changeDevice: (fields?: ChangeDeviceRequest) => BatchableCall<Device> = /* @__PURE__ */ define("changeDevice", "PATCH /devices/current", "d");
 
 /**
  * Report a crash of the app on the device of the token
  *
- * Stores the report. Operators read it grouped with those of the same bug.
+ * Stores the report. Operators see it grouped with other reports of the same bug.
  */
 export const createCrashReport: (fields: CreateCrashReportRequest) => BatchableCall<CrashReport> = /* @__PURE__ */ define("createCrashReport", "POST /devices/current/crashreports", "d");
 
@@ -469,28 +469,28 @@ export const createMetricEvents: (fields: CreateMetricEventsRequest) => Batchabl
 /**
  * Read the changes since an earlier call
  *
- * Answers with the changes that the caller may read, in their order. To begin, call it without `after`.
+ * Returns the changes that the caller may see, in their order. The first call has no `after`.
  */
 export const listEvents: (fields?: ListEventsQuery) => BatchableCall<EventPage> = /* @__PURE__ */ define("listEvents", "GET /events", "d");
 
 /**
  * Receive changes as they happen
  *
- * Answers with Server-Sent Events until one side ends the stream. A client that connects again sends the last `id` as `Last-Event-ID`, and misses no event.
+ * Sends Server-Sent Events until either side closes the stream. A client that connects again with the last `id` as `Last-Event-ID` misses no event.
  */
 export const streamEvents: (fields?: StreamEventsQuery) => Call<Download> = /* @__PURE__ */ define("streamEvents", "GET /events/stream", "dsb");
 
 /**
- * Make a url that opens streams
+ * Create a url that opens streams
  *
- * For EventSource, which cannot send a token. The url ends with the session of the token.
+ * For EventSource, which cannot send a token. The url is valid as long as the session of the token.
  */
 export const createEventStream: (fields?: CreateEventStreamRequest) => BatchableCall<EventStreamUrl> = /* @__PURE__ */ define("createEventStream", "POST /events/streams", "d");
 
 /**
- * Run several calls, each exactly as if it had been sent alone
+ * Run several calls, each exactly as if it were sent separately
  *
- * Each item has its own parameters and its own response. All of them use the token of the batch.
+ * Each item has separate parameters and a separate response. All items use the token of the batch.
  */
 export const runBatch: (fields: RunBatchRequest) => Call<BatchResult> = /* @__PURE__ */ define("runBatch", "POST /batch", "ds");
 

@@ -120,7 +120,7 @@ export const ParameterMissingRequiredValue: ServiceErrorClass<"ParameterMissingR
 export type ParameterMissingRequiredValue = NamedServiceError<"ParameterMissingRequiredValue">;
 
 /**
- * 400: A number is outside its range, a text outside its length, or an id of the wrong kind. What to do: fix the request.
+ * 400: A number is outside its range, a string outside its length, or an id of the wrong kind. What to do: fix the request.
  * 401: POST /devices: the application id is malformed or of the wrong kind. What to do: fix the request.
  * 416: No byte of Range is in the file, whose length is in Content-Range. What to do: fix the request.
  * 409: The bytes sent to a resumable upload do not start at its offset. What to do: fix the request.

@@ -9,7 +9,7 @@ export interface AddIdentityRequest {
 
 /** One call of a batch. */
 export interface BatchItem {
-  /** Names the response; the index of the item by default. */
+  /** The key of the response; the index of the item by default. */
   readonly key?: string | undefined;
   /** The verb, such as POST. */
   readonly method: string;
@@ -17,7 +17,7 @@ export interface BatchItem {
   readonly path: string;
   /** The parameters of the query or the body, by their names. */
   readonly parameters?: Readonly<Record<string, unknown>> | undefined;
-  /** As the header Idempotency-Key. */
+  /** The same as the header Idempotency-Key. */
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface BatchItem {
  */
 export type BatchMode = "independent" | "sequential" | "atomic";
 
-/** The response to one item of a batch: its key, and the envelope of its own. */
+/** The response to one item of a batch: its key and its envelope. */
 export interface BatchResponse {
   /** The key of the item. */
   readonly key: string;
@@ -40,18 +40,18 @@ export interface BatchResponse {
   readonly error?: string;
   /** The number of the error. */
   readonly errorNumber?: number;
-  /** Explains the error to people. */
+  /** An explanation for people. */
   readonly message?: string;
   /** The invalid parameter, if there is exactly one. */
   readonly parameter?: string;
   /** With 429 and 503: the time to wait before the next attempt. */
   readonly retryAfterSeconds?: number;
-  /** Finds the item in the log of the server. */
+  /** Identifies the item in the log of the server. */
   readonly request_id: string;
   readonly success: boolean;
 }
 
-/** The responses to the items of a batch, in their order. */
+/** The responses to the items of a batch, in the order of the items. */
 export interface BatchResult {
   readonly responses: readonly BatchResponse[];
 }
@@ -120,9 +120,9 @@ export interface ChangeDeviceRequest {
   readonly model?: string | undefined;
   readonly osVersion?: string | undefined;
   readonly appVersion?: string | undefined;
-  /** Also taken as deviceToken. */
+  /** Also accepted as deviceToken. */
   readonly pushToken?: string | undefined;
-  /** Any text of the app. */
+  /** A free text of the app. */
   readonly tag?: string | undefined;
   /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
@@ -273,7 +273,7 @@ export interface CrashReport {
   readonly message?: string;
   readonly methodName?: string;
   readonly location?: Place;
-  /** Any text of the app. */
+  /** A free text of the app. */
   readonly tag?: string;
   readonly created: Date;
   readonly lastModified: Date;
@@ -318,16 +318,16 @@ export interface CreateCrashReportRequest {
   readonly methodName?: string | undefined;
   /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
-  /** Any text of the app. */
+  /** A free text of the app. */
   readonly tag?: string | undefined;
 }
 
 export interface CreateEventStreamRequest {
-  /** A cursor, unless there is a Last-Event-ID; without both, from now. */
+  /** A cursor; Last-Event-ID takes precedence. Without either, the stream begins now. */
   readonly after?: string | undefined;
   /** Types such as checkin.created or checkin.*, separated by commas; all by default. */
   readonly types?: string | undefined;
-  /** Only events of this owner; me for one's own. */
+  /** Only events of this owner; me for the caller. */
   readonly userID?: string | undefined;
   /** Only events about this object; me, current, app. */
   readonly objectID?: string | undefined;
@@ -339,13 +339,13 @@ export interface CreateEventStreamRequest {
   readonly tag?: string | undefined;
   /** Only metadata with this key. */
   readonly key?: string | undefined;
-  /** Only metadata whose key begins with this text. */
+  /** Only metadata whose key begins with this string. */
   readonly keyPrefix?: string | undefined;
   /** Only metadata with this visibility. */
   readonly visibility?: Permission | undefined;
-  /** In place of the other conditions: an event that fits one of these is sent, once. */
+  /** In place of other filters: an event that matches any of these is sent once. */
   readonly subscriptions?: readonly EventSubscription[] | undefined;
-  /** The time for which the url opens streams. */
+  /** The lifetime of the url. */
   readonly expiresInSeconds?: number | undefined;
 }
 
@@ -486,14 +486,14 @@ export interface DeleteMetadataQuery {
 export interface Device {
   readonly id: string;
   readonly platform: string;
-  /** The same value is the same device. */
+  /** The unique value that the device registered with. */
   readonly uniqueId?: string;
   readonly model?: string;
   readonly osVersion?: string;
   readonly appVersion?: string;
-  /** Clients get it with the token by which it was set, and with no other. */
+  /** Returned to clients only with the token that set it. */
   readonly pushToken?: string;
-  /** Any text of the app. */
+  /** A free text of the app. */
   readonly tag?: string;
   readonly location?: Place;
   readonly connectionType?: ConnectionType | (string & {});
@@ -508,9 +508,9 @@ export interface DeviceRegistration {
   /** Device access token, opaque. */
   readonly accessToken: string;
   readonly accessTokenExpires: Date;
-  /** Of an application in a remote region: the base address of all other calls. */
+  /** The base address of all other calls, if the application is in a remote region. */
   readonly serviceRoot?: string;
-  /** Of an application with a shared secret: proves that the server has it. */
+  /** Proves that the server has the shared secret of the application, if there is one. */
   readonly serverSignature?: string;
 }
 
@@ -527,18 +527,18 @@ export interface EndedMetricEvent {
   readonly elapsedTimeInMs: number;
 }
 
-/** A change, as the reader may know it. */
+/** A change, as the caller may see it. */
 export interface Event {
-  /** The same wherever the event is met. */
+  /** The id of the event, the same in every answer. */
   readonly id: string;
-  /** Such as checkin.created. */
+  /** The type, such as checkin.created. */
   readonly type: string;
   readonly created: Date;
-  /** Its object; of metadata, the object that has it. */
+  /** The id of the object; of metadata, of the object that carries the key. */
   readonly objectID: string;
   /** The owner. */
   readonly userID?: string;
-  /** Of metadata; of identities, the provider. */
+  /** The key of metadata; of identities, the provider. */
   readonly key?: string;
   readonly visibility?: Permission | (string & {});
   /** The names of changed fields. */
@@ -554,7 +554,7 @@ export interface EventPage {
   readonly pageResults: readonly Event[];
   /** The position to continue from. */
   readonly currentToken: string;
-  /** The same, if there are more. */
+  /** The same token, if more events follow. */
   readonly nextToken?: string;
   /** Events are missing: read all data again, then continue from currentToken. */
   readonly isReset?: boolean;
@@ -562,9 +562,9 @@ export interface EventPage {
 
 /** A url that opens streams, for clients that cannot send headers. */
 export interface EventStreamUrl {
-  /** Secret: it needs no other proof. */
+  /** A secret: it opens streams without a token. */
   readonly url: string;
-  /** When it ends, unless the session of the token ends earlier. */
+  /** The time at which it expires, unless the session of the token ends earlier. */
   readonly expires: Date;
 }
 
@@ -572,7 +572,7 @@ export interface EventStreamUrl {
 export interface EventSubscription {
   /** Types such as checkin.created or checkin.*, separated by commas; all by default. */
   readonly types?: string | undefined;
-  /** Only events of this owner; me for one's own. */
+  /** Only events of this owner; me for the caller. */
   readonly userID?: string | undefined;
   /** Only events about this object; me, current, app. */
   readonly objectID?: string | undefined;
@@ -584,7 +584,7 @@ export interface EventSubscription {
   readonly tag?: string | undefined;
   /** Only metadata with this key. */
   readonly key?: string | undefined;
-  /** Only metadata whose key begins with this text. */
+  /** Only metadata whose key begins with this string. */
   readonly keyPrefix?: string | undefined;
   /** Only metadata with this visibility. */
   readonly visibility?: Permission | undefined;
@@ -642,11 +642,11 @@ export interface IncrementMetadataRequest {
 
 /** What listEvents looks for. */
 export interface ListEventsQuery {
-  /** A currentToken; without it, no events and the current token. */
+  /** A currentToken; without it, the page has no events and the current token. */
   readonly after?: string | undefined;
   /** Types such as checkin.created or checkin.*, separated by commas; all by default. */
   readonly types?: string | undefined;
-  /** Only events of this owner; me for one's own. */
+  /** Only events of this owner; me for the caller. */
   readonly userID?: string | undefined;
   /** Only events about this object; me, current, app. */
   readonly objectID?: string | undefined;
@@ -658,7 +658,7 @@ export interface ListEventsQuery {
   readonly tag?: string | undefined;
   /** Only metadata with this key. */
   readonly key?: string | undefined;
-  /** Only metadata whose key begins with this text. */
+  /** Only metadata whose key begins with this string. */
   readonly keyPrefix?: string | undefined;
   /** Only metadata with this visibility. */
   readonly visibility?: Permission | undefined;
@@ -897,14 +897,14 @@ export interface RegisterDeviceRequest {
   readonly appkey: string;
   /** Client platform name. */
   readonly platform: string;
-  /** Random unique value: the same value is the same device. */
+  /** A random unique value, which identifies the device when it registers again. */
   readonly uniqueId?: string | undefined;
   readonly model?: string | undefined;
   readonly osVersion?: string | undefined;
   readonly appVersion?: string | undefined;
-  /** Also taken as deviceToken. */
+  /** Also accepted as deviceToken. */
   readonly pushToken?: string | undefined;
-  /** Any text of the app. */
+  /** A free text of the app. */
   readonly tag?: string | undefined;
   /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
@@ -949,10 +949,10 @@ export interface ResetPasswordRequest {
 }
 
 export interface RunBatchRequest {
-  /** The calls. Also a text that holds the array, with double or single quotes. */
+  /** The calls; also a string that holds the array, with double or single quotes. */
   readonly requests: readonly BatchItem[];
   readonly mode?: BatchMode | undefined;
-  /** A later item may use an earlier one's result: {{key.result.id}} in its path or in a text of its parameters. */
+  /** A later item may use the result of an earlier one: {{key.result.id}} in its path or in a string of its parameters. */
   readonly references?: boolean | undefined;
 }
 
@@ -1248,11 +1248,11 @@ export interface SocialUserWithToken {
 
 /** What streamEvents looks for. */
 export interface StreamEventsQuery {
-  /** A cursor, unless there is a Last-Event-ID; without both, from now. */
+  /** A cursor; Last-Event-ID takes precedence. Without either, the stream begins now. */
   readonly after?: string | undefined;
   /** Types such as checkin.created or checkin.*, separated by commas; all by default. */
   readonly types?: string | undefined;
-  /** Only events of this owner; me for one's own. */
+  /** Only events of this owner; me for the caller. */
   readonly userID?: string | undefined;
   /** Only events about this object; me, current, app. */
   readonly objectID?: string | undefined;
@@ -1264,13 +1264,13 @@ export interface StreamEventsQuery {
   readonly tag?: string | undefined;
   /** Only metadata with this key. */
   readonly key?: string | undefined;
-  /** Only metadata whose key begins with this text. */
+  /** Only metadata whose key begins with this string. */
   readonly keyPrefix?: string | undefined;
   /** Only metadata with this visibility. */
   readonly visibility?: Permission | undefined;
-  /** In place of the other conditions: an event that fits one of these is sent, once. */
+  /** In place of other filters: an event that matches any of these is sent once. */
   readonly subscriptions?: readonly EventSubscription[] | undefined;
-  /** In place of a token: the ticket in the url of createEventStream. */
+  /** In place of a token: the ticket in a url of createEventStream. */
   readonly ticket?: string | undefined;
 }
 

@@ -31,21 +31,21 @@ const PlatformCount = named(
 
 export const Impact = named(
   "Impact",
-  "The effects of ending the tokens of a key, an application or a user.",
+  "The effects of revoking the tokens of a key, an application or a user.",
   Type.Object({
     devices: {
       ...BoundedCount,
-      description: "Devices that registered with the key last, of the application, or with a token of the user.",
+      description: "Devices whose latest registration used the key, of the application, or with a token of the user.",
     },
     userTokens: {
       ...BoundedCount,
-      description: "Valid user tokens. Of a key: those on the devices that registered last.",
+      description: "Valid user tokens; of a key, those on the devices that registered last.",
     },
     activeLastHour: {
       ...BoundedCount,
-      description: "Devices that were active in the last hour, or in the hour before.",
+      description: "Devices that were active in the last hour, accurate to an hour.",
     },
-    activeLastDay: { ...BoundedCount, description: "Devices that were active in the last day, or in the hour before." },
+    activeLastDay: { ...BoundedCount, description: "Devices that were active in the last day, accurate to an hour." },
     appVersions: {
       ...Type.Array(VersionCount),
       description: "The most frequent versions among the devices of activeLastDay, at most 20.",
@@ -83,13 +83,13 @@ function presentImpact(
   };
 }
 
-const description = "Counts stop at 1,000. Devices are counted as active by the last use of their tokens.";
+const description = "Counts stop at 1,000. A device is active when its tokens are used.";
 
 const applicationImpact = operation({
   method: "GET",
   path: "/_/api/applications/{appid}/impact",
   operation: "getImpactOfApplication",
-  summary: "Count the effects of ending all tokens of an application",
+  summary: "Count the effects of revoking all tokens of an application",
   description,
   tag: "Operators",
   caller: "operator",
@@ -107,7 +107,7 @@ const keyImpact = operation({
   method: "GET",
   path: "/_/api/applications/{appid}/keys/{keyId}/impact",
   operation: "getImpactOfKey",
-  summary: "Count the effects of ending the tokens of a key",
+  summary: "Count the effects of revoking the tokens of a key",
   description,
   tag: "Operators",
   caller: "operator",
@@ -127,7 +127,7 @@ const userImpact = operation({
   method: "GET",
   path: "/_/api/applications/{appid}/users/{userId}/impact",
   operation: "getImpactOfUser",
-  summary: "Count the effects of ending the tokens of a user",
+  summary: "Count the effects of revoking the tokens of a user",
   description,
   tag: "Operators",
   caller: "operator",

@@ -11,11 +11,11 @@ export const KeyPath = Type.Object({ ...applicationPathParameters, keyId: IdInpu
 
 export const ListKeys = Type.Object(pagingParameters);
 export const CreateKey = Type.Object({
-  label: Type.Optional(Text({ description: `What it is for. It ${nameRule}.` })),
+  label: Type.Optional(Text({ description: `The purpose of the key. It ${nameRule}.` })),
 });
-export const ChangeKey = Type.Object({ label: Text({ description: `What it is for. It ${nameRule}.` }) });
+export const ChangeKey = Type.Object({ label: Text({ description: `The purpose of the key. It ${nameRule}.` }) });
 export const RetireKey = Type.Object({
-  confirm: Type.Optional(Text({ description: "The id of the key again, to retire the last one that is active." })),
+  confirm: Type.Optional(Text({ description: "The id of the key, required to retire the last active one." })),
 });
 
 const KeyState = enumeration("KeyState", "Whether devices can register with a key.", {
@@ -32,9 +32,9 @@ const Key = named(
     label: Type.Optional(Type.String({ description: "Its purpose." })),
     created: WireDate,
     state: KeyState,
-    retired: Type.Optional({ ...WireDate, description: "When it was retired." }),
-    devices: Type.Integer({ description: "Devices that registered with this key when they did last." }),
-    lastRegistered: Type.Optional({ ...WireDate, description: "When the last of them did." }),
+    retired: Type.Optional({ ...WireDate, description: "The time at which it was retired." }),
+    devices: Type.Integer({ description: "Devices whose latest registration used this key." }),
+    lastRegistered: Type.Optional({ ...WireDate, description: "The time of the latest of these registrations." }),
   }),
 );
 export const KeyPage = PageOf(Key);

@@ -44,14 +44,16 @@ export const ListApplications = Type.Object({
 const name = Text({ description: `It ${nameRule}.` });
 export const CreateApplication = Type.Object({ name });
 export const ChangeApplication = Type.Object({ name: Type.Optional(name) });
-export const DeleteApplication = Type.Object({ confirm: Text({ description: "The id of the application again." }) });
+export const DeleteApplication = Type.Object({
+  confirm: Text({ description: "The id of the application, as a confirmation." }),
+});
 
 const Count = named(
   "ActivityCount",
   "A number of devices or users.",
   Type.Object({
     count: Type.Integer({ format: "int64", description: "Their number." }),
-    isExact: Type.Boolean({ description: "Otherwise the count is of last night, or a minimum." }),
+    isExact: Type.Boolean({ description: "If false, the count is from last night, or a minimum." }),
   }),
 );
 
@@ -61,10 +63,10 @@ const ApplicationActivity = named(
   Type.Object({
     callsPerMinute: Type.Number({ description: "In the last 15 minutes." }),
     calls: Type.Integer({ format: "int64", description: "In the last 24 hours." }),
-    errors: Type.Integer({ format: "int64", description: "Those of them that were refused or failed." }),
+    errors: Type.Integer({ format: "int64", description: "Calls in the last 24 hours that were refused or failed." }),
     hours: {
       ...Type.Array(Type.Integer({ format: "int64" })),
-      description: "The calls of each of the last 24 hours in UTC, in order; the last one is not over.",
+      description: "The calls of each of the last 24 hours in UTC, oldest first; the last hour is incomplete.",
     },
     devices: Count,
     users: Count,
@@ -78,11 +80,14 @@ export const Application = named(
     id: Type.String(),
     name: Type.String(),
     created: WireDate,
-    suspended: Type.Optional({ ...WireDate, description: "Since when; absent while it is not." }),
-    movingTo: Type.Optional(Type.String({ description: "The region that it is on its way to." })),
+    suspended: Type.Optional({
+      ...WireDate,
+      description: "The time of the suspension; absent if the application is not suspended.",
+    }),
+    movingTo: Type.Optional(Type.String({ description: "The region to which it is moving." })),
     isBeingImported: Type.Optional(Type.Boolean({ description: "True or absent." })),
     isRehearsalOn: Type.Optional(
-      Type.Boolean({ description: "True while its clients may ask for failures; else absent." }),
+      Type.Boolean({ description: "True while its clients may rehearse failures; otherwise absent." }),
     ),
     activity: Type.Optional(ApplicationActivity),
   }),

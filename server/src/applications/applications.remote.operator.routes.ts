@@ -27,7 +27,7 @@ const RemoteApplication = named(
     region: Type.String({ description: "The name of the region." }),
     serviceRoot: Type.Optional(Type.String({ format: "uri", description: "The base address of its calls." })),
     state: RemoteState,
-    changed: { ...WireDate, description: "When the state changed last." },
+    changed: { ...WireDate, description: "The time of the last change of the state." },
   }),
 );
 
@@ -55,8 +55,8 @@ const listApplicationsElsewhere = operation({
   method: "GET",
   path: "/_/api/applications-elsewhere",
   operation: "listApplicationsElsewhere",
-  summary: "List the applications in other regions: in the main region all of them, elsewhere those that moved away",
-  description: "Each with its region and the state of its move.",
+  summary: "List the applications in other regions: in the main region all, in other regions those that moved away",
+  description: "Returns each with its region and the state of its move.",
   tag: "Operators",
   caller: "operator",
   parameters: ListApplicationsElsewhere,

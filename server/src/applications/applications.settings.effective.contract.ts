@@ -9,21 +9,21 @@ const SettingsChange = named(
   "SettingsChange",
   "The last change of a setting.",
   Type.Object({
-    at: { ...WireDate, description: "When it was made." },
+    at: { ...WireDate, description: "The time of the change." },
     by: Type.String({ description: "The id of the operator, or cli." }),
-    name: Type.Optional(Type.String({ description: "The name of the operator then." })),
+    name: Type.Optional(Type.String({ description: "The name of the operator at that time." })),
   }),
 );
 
 export const EffectiveSettings = named(
   "EffectiveSettings",
-  "The settings of an application as they count.",
+  "The effective settings of an application.",
   Type.Object({
-    values: { ...Settings, description: "The settings, and the defaults of unset ones." },
-    defaults: { ...Settings, description: "The values of unset members; without members that have no default." },
+    values: { ...Settings, description: "The settings, with defaults for unset ones." },
+    defaults: { ...Settings, description: "The defaults, without settings that have none." },
     changed: {
       ...Type.Record(SettingsChange),
-      description: "By setting, or signingSecret; absent for those never changed.",
+      description: "By setting, or signingSecret; absent for settings that were never changed.",
     },
     hasSigningSecret: Type.Boolean({ description: "Whether there is a shared secret for signed requests." }),
   }),
@@ -42,10 +42,10 @@ const MailTestProblem = enumeration<MailProblem | "sealed" | "noServer">("MailTe
 
 export const MailTestResult = named(
   "MailTestResult",
-  "The outcome of a test mail; without a problem, the server has accepted it.",
+  "The outcome of a test mail: without a problem, the mail server has accepted it.",
   Type.Object({
     problem: Type.Optional(MailTestProblem),
-    smtpCode: Type.Optional(Type.Integer({ description: "The answer of the server." })),
+    smtpCode: Type.Optional(Type.Integer({ description: "The status code of the mail server." })),
   }),
 );
 
@@ -56,7 +56,7 @@ export const ProviderPath = Type.Object({
 
 const ProviderTestProblem = enumeration<NonNullable<KeyTest["problem"]>>(
   "ProviderTestProblem",
-  "The reason for missing keys.",
+  "The reason why the keys could not be fetched.",
   {
     unreachable: "No complete answer of status 200, or a forbidden address.",
     noKeys: "The answer has no public keys.",
@@ -67,7 +67,7 @@ export const ProviderTestResult = named(
   "ProviderTestResult",
   "The keys of an identity provider.",
   Type.Object({
-    keys: Type.Integer({ description: "Public keys that were found." }),
+    keys: Type.Integer({ description: "The number of public keys." }),
     problem: Type.Optional(ProviderTestProblem),
   }),
 );

@@ -42,8 +42,8 @@ const Provider = named(
   "OidcProvider",
   "An OpenID Connect provider.",
   Type.Object({
-    issuer: Type.String({ description: "The iss of its id_tokens." }),
-    audience: Type.String({ description: "The client id under which it knows the application." }),
+    issuer: Type.String({ description: "The claim iss of its id_tokens." }),
+    audience: Type.String({ description: "The client id of the application at the provider." }),
     jwksUrl: Type.String({ format: "uri", description: "The URL of its public keys." }),
   } satisfies Record<keyof OidcProvider, unknown>),
 );
@@ -82,7 +82,7 @@ const TokenLifetimes = named(
     }),
     endOnReuse: Type.Boolean({
       default: false,
-      description: "Whether a superseded user token that comes back ends its session.",
+      description: "Whether the reuse of a superseded user token revokes its session.",
     }),
   }),
 );
@@ -94,9 +94,11 @@ const Limit = named(
     perSecond: Type.Number({
       minimum: perSecondMin,
       maximum: callsMax,
-      description: "Calls a second in the long run.",
+      description: "Sustained calls per second.",
     }),
-    burst: Type.Optional(Type.Integer({ minimum: 1, maximum: callsMax, description: "Calls at once after a pause." })),
+    burst: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: callsMax, description: "Simultaneous calls after a pause." }),
+    ),
   } satisfies Record<keyof GivenLimit, unknown>),
 );
 
@@ -104,12 +106,16 @@ const Limits = named(
   "RateLimits",
   "Rate limits of an application.",
   optional<keyof ApplicationLimits>({
-    application: { ...Limit, description: "Of all callers together." },
-    caller: { ...Limit, description: "Of each device." },
-    streams: Type.Integer({ minimum: 0, maximum: callsMax, description: "Streams of events in each process." }),
+    application: { ...Limit, description: "For all callers together." },
+    caller: { ...Limit, description: "For each device." },
+    streams: Type.Integer({
+      minimum: 0,
+      maximum: callsMax,
+      description: "Concurrent streams of events in each process.",
+    }),
     operations: {
       ...Type.Record(Limit),
-      description: "Of one operation, such as `POST /checkins`: for each device, or address for sign-ups and logins.",
+      description: "For one operation, such as `POST /checkins`: per device, or per address for sign-ups and logins.",
     },
   }),
 );
@@ -119,16 +125,16 @@ const MailText = named(
   "The text of a mail.",
   Type.Object({
     subject: Type.String({ minLength: 1, maxLength: 256, description: "One line." }),
-    body: Type.String({ minLength: 1, maxLength: 4_000, description: "With the placeholder of its kind in it." }),
+    body: Type.String({ minLength: 1, maxLength: 4_000, description: "Contains the placeholder of its kind." }),
   } satisfies Record<keyof GivenMailText, unknown>),
 );
 
 const MailTexts = named(
   "MailTexts",
-  "Texts in place of the default ones.",
+  "Texts that replace the default ones.",
   optional<MailTextKind>({
-    resetCode: { ...MailText, description: "With a password reset code in place of @ResetCode." },
-    notice: { ...MailText, description: "With a notice about the account in place of @Notice." },
+    resetCode: { ...MailText, description: "@ResetCode is replaced by the password reset code." },
+    notice: { ...MailText, description: "@Notice is replaced by a notice about the account." },
   }),
 );
 
@@ -147,7 +153,7 @@ const Mail = named(
     linkHosts: {
       ...Type.Array(Type.String()),
       maxItems: 20,
-      description: "Hosts that texts of clients may link to, with all hosts below them.",
+      description: "Hosts that texts of clients may link to, including their subdomains.",
     },
     texts: MailTexts,
   }),
@@ -157,7 +163,7 @@ const Email = named(
   "EmailSettings",
   "Rules for the e-mail addresses of users.",
   optional<keyof EmailSettings>({
-    requirePassword: Type.Boolean({ description: "A change of the address needs currentPassword." }),
+    requirePassword: Type.Boolean({ description: "Whether a change of the address requires currentPassword." }),
   }),
 );
 
@@ -175,7 +181,7 @@ const LocationData = enumeration<(typeof locationDataWords)[number]>(
 
 const Rehearsal = enumeration<(typeof rehearsalWords)[number]>(
   "Rehearsal",
-  "Whether clients may rehearse failures with the header Rollcall-Rehearse: for tests of apps.",
+  "Whether clients may rehearse failures with the header Rollcall-Rehearse, for tests of apps.",
   { off: "Such calls are refused. The default.", on: "They get the requested failure." },
 );
 
@@ -203,14 +209,14 @@ const Events = named(
     types: {
       ...Type.Array(Type.String()),
       maxItems: textsMax,
-      description: "Types such as checkin.created or checkin.*; all without it.",
+      description: "Types such as checkin.created or checkin.*; all by default.",
     },
   }),
 );
 
 const Webhooks = named(
   "WebhookSettings",
-  "What holds for all webhooks of an application.",
+  "Settings for all webhooks of an application.",
   optional<keyof WebhookSettings>({
     mail: Type.String({ description: "The address to which mails about disabled webhooks are sent." }),
   }),
@@ -230,14 +236,15 @@ const settingsMembers = {
   origins: Type.Optional(
     List(texts, {
       maxItems: textsMax,
-      description: "Of the pages and app shells that may call; any without it. `https://*.example.org`: subdomains.",
+      description:
+        "Origins of pages and app shells that may call; any by default. `https://*.example.org`: subdomains.",
     }),
   ),
   signedRequests: Type.Optional(Choice(SignedRequests)),
   limits: Type.Optional(Members(Limits)),
   mail: Type.Optional(Members(Mail)),
   locationData: Type.Optional(Choice(LocationData)),
-  debug: Type.Optional(Flag({ description: "Social logins tell which check they failed; false without it." })),
+  debug: Type.Optional(Flag({ description: "Refused social logins name the failed check; false by default." })),
   email: Type.Optional(Members(Email)),
   events: Type.Optional(Members(Events)),
   rehearsal: Type.Optional(Choice(Rehearsal)),
@@ -260,7 +267,7 @@ export const PutSigningSecret = Type.Object({
     Text({
       minLength: signingSecretCharacters.min,
       maxLength: signingSecretCharacters.max,
-      description: "Made by the server when it is absent.",
+      description: "Generated by the server if absent.",
     }),
   ),
 });

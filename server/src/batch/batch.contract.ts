@@ -15,7 +15,7 @@ export const BatchItem = named(
   "One call of a batch.",
   Type.Object({
     key: Type.Optional(
-      Text({ minLength: 1, maxLength: 256, description: "Names the response; the index of the item by default." }),
+      Text({ minLength: 1, maxLength: 256, description: "The key of the response; the index of the item by default." }),
     ),
     method: Text({ maxLength: 16, description: "The verb, such as POST." }),
     path: Text({ description: "The path, with its query, such as /checkins." }),
@@ -28,7 +28,7 @@ export const BatchItem = named(
         minLength: 1,
         maxLength: 255,
         keepsEmpty: true,
-        description: "As the header Idempotency-Key.",
+        description: "The same as the header Idempotency-Key.",
       }),
     ),
   }),
@@ -37,7 +37,7 @@ export const BatchItem = named(
 export const RunBatch = Type.Object({
   requests: withLimits(
     List(BatchItem, {
-      description: "The calls. Also a text that holds the array, with double or single quotes.",
+      description: "The calls; also a string that holds the array, with double or single quotes.",
     }),
     ({ batchItemsMax }) => ({ minItems: 1, maxItems: batchItemsMax }),
   ),
@@ -45,7 +45,7 @@ export const RunBatch = Type.Object({
   references: Type.Optional(
     Flag({
       description:
-        "A later item may use an earlier one's result: {{key.result.id}} in its path or in a text of its parameters.",
+        "A later item may use the result of an earlier one: {{key.result.id}} in its path or in a string of its parameters.",
     }),
   ),
 });
@@ -53,22 +53,22 @@ export const RunBatch = Type.Object({
 /** The response to one item: its key and its envelope. */
 const BatchResponse = named(
   "BatchResponse",
-  "The response to one item of a batch: its key, and the envelope of its own.",
+  "The response to one item of a batch: its key and its envelope.",
   Type.Object({
     key: Type.String({ description: "The key of the item." }),
     status: Type.Integer(),
     result: Type.Optional(Type.Unsafe<unknown>({})),
     error: Type.Optional(Type.String({ description: "The name of the error." })),
     errorNumber: Type.Optional(Type.Integer({ description: "The number of the error." })),
-    message: Type.Optional(Type.String({ description: "Explains the error to people." })),
+    message: Type.Optional(Type.String({ description: "An explanation for people." })),
     ...failureDetails,
-    request_id: Type.String({ description: "Finds the item in the log of the server." }),
+    request_id: Type.String({ description: "Identifies the item in the log of the server." }),
     success: Type.Boolean(),
   }),
 );
 
 export const BatchResult = named(
   "BatchResult",
-  "The responses to the items of a batch, in their order.",
+  "The responses to the items of a batch, in the order of the items.",
   Type.Object({ responses: Type.Array(BatchResponse) }),
 );

@@ -31,9 +31,9 @@ function deviceParameters(text: typeof ClearableText) {
     osVersion: Type.Optional(text({ maxLength: textCharactersMax })),
     appVersion: Type.Optional(text({ maxLength: textCharactersMax })),
     pushToken: Type.Optional(
-      text({ maxLength: pushTokenCharactersMax, alias: "deviceToken", description: "Also taken as deviceToken." }),
+      text({ maxLength: pushTokenCharactersMax, alias: "deviceToken", description: "Also accepted as deviceToken." }),
     ),
-    tag: Type.Optional(text({ maxLength: textCharactersMax, description: "Any text of the app." })),
+    tag: Type.Optional(text({ maxLength: textCharactersMax, description: "A free text of the app." })),
     location: Type.Optional(LocationInput()),
     connectionType: Type.Optional(Choice(ConnectionType)),
     isProduction: Type.Optional(Flag({ description: "Whether the app is a released version." })),
@@ -46,7 +46,10 @@ export const RegisterDevice = Type.Object({
   appkey: Text({ description: "Application key.", refusedAs: "AuthAppCredentialsInvalid" }),
   platform: Text({ maxLength: textCharactersMax, description: "Client platform name." }),
   uniqueId: Type.Optional(
-    Text({ maxLength: textCharactersMax, description: "Random unique value: the same value is the same device." }),
+    Text({
+      maxLength: textCharactersMax,
+      description: "A random unique value, which identifies the device when it registers again.",
+    }),
   ),
   ...deviceParameters(Text),
 });
@@ -61,11 +64,11 @@ export const DeviceRegistration = named(
     serviceRoot: Type.Optional(
       Type.String({
         format: "uri",
-        description: "Of an application in a remote region: the base address of all other calls.",
+        description: "The base address of all other calls, if the application is in a remote region.",
       }),
     ),
     serverSignature: Type.Optional(
-      Type.String({ description: "Of an application with a shared secret: proves that the server has it." }),
+      Type.String({ description: "Proves that the server has the shared secret of the application, if there is one." }),
     ),
   }),
 );
@@ -78,14 +81,12 @@ export const Device = named(
   Type.Object({
     id: Type.String(),
     platform: Type.String(),
-    uniqueId: Type.Optional(Type.String({ description: "The same value is the same device." })),
+    uniqueId: Type.Optional(Type.String({ description: "The unique value that the device registered with." })),
     model: Type.Optional(Type.String()),
     osVersion: Type.Optional(Type.String()),
     appVersion: Type.Optional(Type.String()),
-    pushToken: Type.Optional(
-      Type.String({ description: "Clients get it with the token by which it was set, and with no other." }),
-    ),
-    tag: Type.Optional(Type.String({ description: "Any text of the app." })),
+    pushToken: Type.Optional(Type.String({ description: "Returned to clients only with the token that set it." })),
+    tag: Type.Optional(Type.String({ description: "A free text of the app." })),
     location: Type.Optional(WireLocation),
     connectionType: Type.Optional(ConnectionType),
     isProduction: Type.Optional(Type.Boolean({ description: "Whether the app is a released version." })),

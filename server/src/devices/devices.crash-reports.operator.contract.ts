@@ -33,7 +33,7 @@ export const CrashGroupsPath = Type.Object(applicationPathParameters);
 
 export const CrashGroupPath = Type.Object({
   ...applicationPathParameters,
-  fingerprint: Text({ maxLength: 256, description: "Of the crash, as in the list of crashes." }),
+  fingerprint: Text({ maxLength: 256, description: "The fingerprint of the crash, as in the list of crashes." }),
 });
 
 const CrashState = enumeration<CrashGroupState>("CrashGroupState", "The decision of operators about a crash.", {
@@ -46,11 +46,11 @@ export const ListCrashGroups = Type.Object({
   state: Type.Optional(Choice(CrashState, { description: "Only crashes in this state." })),
   appVersion: Type.Optional(Text({ maxLength: 256, description: "Only crashes that this version reported." })),
   platform: Type.Optional(
-    Text({ maxLength: 256, description: "Only crashes that devices of this platform reported. Exact." }),
+    Text({ maxLength: 256, description: "Only crashes that devices of exactly this platform reported." }),
   ),
   deviceID: Type.Optional({ ...IdInput("Device"), description: "Only crashes that this device reported." }),
   firstSeen: Type.Optional(DateRangeInput({ description: "The time of its first report." })),
-  reopened: Type.Optional(Flag({ description: "Only crashes that a report opened again, or only others." })),
+  reopened: Type.Optional(Flag({ description: "Only crashes that a report has reopened, or only others." })),
   sortOrder: Type.Optional(
     Choice(sortOrders("CrashGroupSortOrder", ["lastSeen", "firstSeen", "reports"]), {
       description: "The order of the groups.",
@@ -97,8 +97,8 @@ const CrashGroupVersion = named(
   Type.Object({
     appVersion: Type.Optional(Type.String({ description: "Absent for devices that reported none." })),
     reports: Type.Integer({ description: "The number of its reports." }),
-    firstSeen: { ...WireDate, description: "When the first report arrived." },
-    lastSeen: { ...WireDate, description: "When the last report arrived." },
+    firstSeen: { ...WireDate, description: "The time of the first report." },
+    lastSeen: { ...WireDate, description: "The time of the last report." },
   }),
 );
 
@@ -106,17 +106,21 @@ const CrashDay = named(
   "CrashDay",
   "The reports of a crash on one day, in UTC.",
   Type.Object({
-    start: { ...WireDate, description: "The first moment of the day." },
+    start: { ...WireDate, description: "The beginning of the day." },
     reports: Type.Integer({ description: "The number of reports." }),
   }),
 );
 
 const IgnoreUntil = named(
   "CrashIgnoreUntil",
-  "The conditions that reopen an ignored crash; the first one counts.",
+  "The conditions that reopen an ignored crash: any of them.",
   Type.Object({
-    reports: Type.Optional(Integer({ minimum: 1, maximum: 1_000_000_000, description: "So many more reports." })),
-    devices: Type.Optional(Integer({ minimum: 1, maximum: 1_000_000_000, description: "So many more devices." })),
+    reports: Type.Optional(
+      Integer({ minimum: 1, maximum: 1_000_000_000, description: "The number of further reports." }),
+    ),
+    devices: Type.Optional(
+      Integer({ minimum: 1, maximum: 1_000_000_000, description: "The number of further devices." }),
+    ),
     date: Type.Optional(DateInput({ description: "The first report from this date on." })),
   }),
 );
@@ -124,10 +128,14 @@ const IgnoreUntil = named(
 export const ChangeCrashGroup = Type.Object({
   state: Type.Optional(Choice(CrashState, { description: "Replaces the earlier decision." })),
   resolvedIn: Type.Optional(
-    Text({ maxLength: 256, description: "With state resolved: the version of the app in which it is mended." }),
+    Text({ maxLength: 256, description: "With state resolved: the version of the app in which it is fixed." }),
   ),
-  ignoreUntil: Type.Optional(Members(IgnoreUntil, { description: "With state ignored: its end. Absent for never." })),
-  note: Type.Optional(ClearableText({ maxLength: 4_000, description: "Of operators. The empty text deletes it." })),
+  ignoreUntil: Type.Optional(
+    Members(IgnoreUntil, { description: "With state ignored: what reopens it; absent for nothing." }),
+  ),
+  note: Type.Optional(
+    ClearableText({ maxLength: 4_000, description: "A note of operators. An empty string deletes it." }),
+  ),
 });
 
 const readIgnoreUntil = compileParameters(IgnoreUntil);
@@ -157,30 +165,30 @@ export const CrashGroup = named(
   "CrashGroup",
   "The reports of one bug.",
   Type.Object({
-    fingerprint: Type.String({ description: "Identifies the bug: reports of one bug have the same." }),
-    title: Type.String({ description: "The error and where it happened, for a list." }),
+    fingerprint: Type.String({ description: "Identifies the bug: all reports of a bug have the same fingerprint." }),
+    title: Type.String({ description: "The error and its place in the code, for a list." }),
     reports: Type.Integer({ description: "The number of reports." }),
     devices: Type.Integer({ description: "The number of devices that reported it." }),
     versions: Type.Array(CrashGroupVersion),
     platforms: { ...Type.Array(Type.String()), description: "The platforms of these devices, at most 10." },
-    days: { ...Type.Array(CrashDay), description: "Those of the last 14 that have reports." },
-    firstSeen: { ...WireDate, description: "When the first report arrived." },
-    lastSeen: { ...WireDate, description: "When the last report arrived." },
+    days: { ...Type.Array(CrashDay), description: "The last 14 days, without days that have no reports." },
+    firstSeen: { ...WireDate, description: "The time of the first report." },
+    lastSeen: { ...WireDate, description: "The time of the last report." },
     state: CrashState,
-    resolvedIn: Type.Optional(Type.String({ description: "Absent if it is resolved permanently." })),
+    resolvedIn: Type.Optional(Type.String({ description: "Absent if it is resolved in no particular version." })),
     ignoreUntil: Type.Optional(
       named(
         "CrashIgnored",
         "The conditions that reopen an ignored crash.",
         Type.Object({
-          reports: Type.Optional(Type.Integer({ description: "A number of further reports." })),
-          devices: Type.Optional(Type.Integer({ description: "A number of further devices." })),
+          reports: Type.Optional(Type.Integer({ description: "The number of further reports." })),
+          devices: Type.Optional(Type.Integer({ description: "The number of further devices." })),
           date: Type.Optional({ ...WireDate, description: "The first report from this date on." }),
         }),
       ),
     ),
-    reopened: Type.Optional({ ...WireDate, description: "When a report reopened it." }),
-    note: Type.Optional(Type.String({ description: "Of operators." })),
+    reopened: Type.Optional({ ...WireDate, description: "The time at which a report reopened it." }),
+    note: Type.Optional(Type.String({ description: "A note of operators." })),
   }),
 );
 
@@ -239,8 +247,8 @@ function presentIgnoreUntil(group: CrashGroupRow): Static<typeof CrashGroup>["ig
 }
 
 export const ReadCrashStatistics = Type.Object({
-  from: Type.Optional(DateInput({ description: "A moment of the first day; 13 days before `to` by default." })),
-  to: Type.Optional(DateInput({ description: "A time of the last day; now by default." })),
+  from: Type.Optional(DateInput({ description: "A time on the first day; 13 days before `to` by default." })),
+  to: Type.Optional(DateInput({ description: "A time on the last day; now by default." })),
 });
 
 /** The maximum number of versions of app and system in statistics. */
@@ -250,9 +258,9 @@ export const CrashStatistics = named(
   "CrashStatistics",
   "The reports of a crash in a range of days.",
   Type.Object({
-    from: { ...WireDate, description: "The first moment of the range." },
-    to: { ...WireDate, description: "The first moment after the range." },
-    days: { ...Type.Array(CrashDay), description: "Those with reports, in order." },
+    from: { ...WireDate, description: "The beginning of the range." },
+    to: { ...WireDate, description: "The end of the range, exclusive." },
+    days: { ...Type.Array(CrashDay), description: "The days with reports, oldest first." },
     versions: {
       ...Type.Array(
         named(
@@ -265,7 +273,7 @@ export const CrashStatistics = named(
           }),
         ),
       ),
-      description: "Those with most reports, at most 200.",
+      description: "The versions with most reports, at most 200.",
     },
   }),
 );
@@ -324,12 +332,12 @@ const ListedCrashReport = named(
     methodName: Type.Optional(Type.String()),
     appVersion: Type.Optional(Type.String()),
     osVersion: Type.Optional(Type.String()),
-    tag: Type.Optional(Type.String({ description: "Any text of the app." })),
+    tag: Type.Optional(Type.String({ description: "A free text of the app." })),
     location: Type.Optional(WireLocation),
     created: WireDate,
     appFrames: {
       ...Type.Array(Type.Integer()),
-      description: "The lines of stackTrace, from 0, that are frames of the app, not of a system or a library.",
+      description: "The lines of stackTrace, from 0, that are frames of the app, not of a system or library.",
     },
   }),
 );

@@ -13,7 +13,7 @@ const CreateCrashReport = Type.Object({
   message: Type.Optional(Text({ maxLength: 4_000 })),
   methodName: Type.Optional(Text({ maxLength: 1_000 })),
   location: Type.Optional(LocationInput()),
-  tag: Type.Optional(Text({ maxLength: 256, description: "Any text of the app." })),
+  tag: Type.Optional(Text({ maxLength: 256, description: "A free text of the app." })),
 });
 
 const CrashReport = named(
@@ -25,7 +25,7 @@ const CrashReport = named(
     message: Type.Optional(Type.String()),
     methodName: Type.Optional(Type.String()),
     location: Type.Optional(WireLocation),
-    tag: Type.Optional(Type.String({ description: "Any text of the app." })),
+    tag: Type.Optional(Type.String({ description: "A free text of the app." })),
     created: WireDate,
     lastModified: WireDate,
   }),
@@ -51,7 +51,7 @@ const createCrashReport = operation({
   path: "/devices/current/crashreports",
   operation: "createCrashReport",
   summary: "Report a crash of the app on the device of the token",
-  description: "Stores the report. Operators read it grouped with those of the same bug.",
+  description: "Stores the report. Operators see it grouped with other reports of the same bug.",
   tag: "Devices",
   caller: "device",
   parameters: CreateCrashReport,

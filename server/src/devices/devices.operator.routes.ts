@@ -29,17 +29,17 @@ const Include = enumeration("DeviceInclude", "Additional members of the result."
 
 const SearchOperatedDevices = Type.Object({
   include: Type.Optional(Choice(Include, { description: "Additional members of the result." })),
-  uniqueId: Type.Optional(Text({ maxLength: textCharactersMax, description: "Exact." })),
-  platform: Type.Optional(Text({ maxLength: textCharactersMax, description: "Exact." })),
-  tag: Type.Optional(Text({ maxLength: textCharactersMax, description: "Exact." })),
+  uniqueId: Type.Optional(Text({ maxLength: textCharactersMax, description: "The exact value." })),
+  platform: Type.Optional(Text({ maxLength: textCharactersMax, description: "The exact value." })),
+  tag: Type.Optional(Text({ maxLength: textCharactersMax, description: "The exact value." })),
   keyId: Type.Optional(IdInput("ApplicationKey")),
-  appVersion: Type.Optional(Text({ maxLength: textCharactersMax, description: "Exact." })),
+  appVersion: Type.Optional(Text({ maxLength: textCharactersMax, description: "The exact value." })),
   userID: Type.Optional({
     ...IdInput("User"),
-    description: "Devices that have a token of this user: one of the newest 1,000.",
+    description: "Only devices that have one of the newest 1,000 tokens of this user.",
   }),
-  created: Type.Optional(DateRangeInput({ description: "When it was created." })),
-  lastModified: Type.Optional(DateRangeInput({ description: "When it was changed last." })),
+  created: Type.Optional(DateRangeInput({ description: "The time of the creation." })),
+  lastModified: Type.Optional(DateRangeInput({ description: "The time of the last change." })),
   sortOrder: Type.Optional(
     Choice(sortOrders("CreatedSortOrder", ["created"]), {
       description: "The order of the devices.",
@@ -56,17 +56,17 @@ const SignedIn = named(
   "SignedInUsers",
   "The users who are signed in on a device.",
   Type.Object({
-    id: Type.String({ description: "Of the user whose token was used last." }),
-    userName: Type.String({ description: "Of this user." }),
+    id: Type.String({ description: "The id of the user whose token was used last." }),
+    userName: Type.String({ description: "The name of this user." }),
     users: Type.Integer({ description: `The number of users; at most ${tokensOfDeviceMax}, then a minimum.` }),
   }),
 );
 
 /** A device with its last registration, for operators. */
 export const OperatedDevice = extended("OperatedDevice", "A device, as operators see it.", Device, {
-  keyID: Type.Optional(Type.String({ description: "Of the application key that it registered with last." })),
-  registered: Type.Optional({ ...WireDate, description: "Its last registration." }),
-  lastSeen: Type.Optional({ ...WireDate, description: "Its last activity, up to an hour late." }),
+  keyID: Type.Optional(Type.String({ description: "The id of the application key of its latest registration." })),
+  registered: Type.Optional({ ...WireDate, description: "The time of its latest registration." }),
+  lastSeen: Type.Optional({ ...WireDate, description: "The time of its last activity, accurate to an hour." }),
   signedIn: Type.Optional({ ...SignedIn, description: "With `include=users`, if a user is signed in." }),
 });
 export const OperatedDevicePage = PageOf(OperatedDevice);
@@ -135,7 +135,7 @@ const searchDevices = operation({
   path: "/_/api/applications/{appid}/devices",
   operation: "searchOperatedDevices",
   summary: "Search the devices of an application",
-  description: "Finds devices by their reported facts, or by the key of their registration.",
+  description: "Finds devices by the data that they reported, or by the key of their registration.",
   tag: "Operators",
   caller: "operator",
   pathParameters: OperatedDevicesPath,
@@ -163,7 +163,7 @@ const getDevice = operation({
   path: "/_/api/applications/{appid}/devices/{deviceId}",
   operation: "getOperatedDevice",
   summary: "Read a device",
-  description: "With the key that it registered with last.",
+  description: "Returns the device with the key of its latest registration.",
   tag: "Operators",
   caller: "operator",
   pathParameters: OperatedDevicePath,
@@ -179,7 +179,7 @@ const listDevicesOfUser = operation({
   path: "/_/api/applications/{appid}/users/{userId}/devices",
   operation: "listDevicesOfUser",
   summary: "List the devices that have a token of a user, newest first",
-  description: "The devices that the user is signed in on, and those whose token has expired a short while ago.",
+  description: "Returns the devices on which the user is signed in, and those whose token has expired recently.",
   tag: "Operators",
   caller: "operator",
   pathParameters: DevicesOfUserPath,
@@ -202,8 +202,8 @@ export const endTokensOfDevice = operation({
   method: "POST",
   path: "/_/api/applications/{appid}/devices/{deviceId}/revoke-tokens",
   operation: "endTokensOfDevice",
-  summary: "End all tokens of a device and of the users on it; it has to register again",
-  description: "Use it for a device that was lost.",
+  summary: "Revoke all tokens of a device and of the users on it; it must register again",
+  description: "Use it for a lost device.",
   tag: "Operators",
   caller: "operator",
   pathParameters: OperatedDevicePath,

@@ -38,7 +38,7 @@ const filterProperties = {
       description: "Types such as checkin.created or checkin.*, separated by commas; all by default.",
     }),
   ),
-  userID: Type.Optional(UserIdInput({ description: "Only events of this owner; me for one's own." })),
+  userID: Type.Optional(UserIdInput({ description: "Only events of this owner; me for the caller." })),
   objectID: Type.Optional(
     ObjectIdInput(carrierKinds, ["app", "current", "me"], {
       description: "Only events about this object; me, current, app.",
@@ -48,7 +48,7 @@ const filterProperties = {
   tag: Type.Optional(Text({ maxLength: tagCharactersMax, description: "Only objects with this tag." })),
   key: Type.Optional(Text({ maxLength: keyCharactersMax, description: "Only metadata with this key." })),
   keyPrefix: Type.Optional(
-    Text({ maxLength: keyCharactersMax, description: "Only metadata whose key begins with this text." }),
+    Text({ maxLength: keyCharactersMax, description: "Only metadata whose key begins with this string." }),
   ),
   visibility: Type.Optional(Choice(Permission, { description: "Only metadata with this visibility." })),
 };
@@ -57,7 +57,10 @@ export const EventFilterShape = Type.Object(filterProperties);
 
 export const ListEvents = Type.Object({
   after: Type.Optional(
-    alsoAs("pagingToken", Text({ description: "A currentToken; without it, no events and the current token." })),
+    alsoAs(
+      "pagingToken",
+      Text({ description: "A currentToken; without it, the page has no events and the current token." }),
+    ),
   ),
   ...filterProperties,
   pageSize: Type.Optional(
@@ -71,20 +74,22 @@ export const ListEvents = Type.Object({
 });
 
 const streamProperties = {
-  after: Type.Optional(Text({ description: "A cursor, unless there is a Last-Event-ID; without both, from now." })),
+  after: Type.Optional(
+    Text({ description: "A cursor; Last-Event-ID takes precedence. Without either, the stream begins now." }),
+  ),
   ...filterProperties,
   subscriptions: Type.Optional(
     List(named("EventSubscription", "Conditions that all have to hold.", EventFilterShape), {
       minItems: 1,
       maxItems: subscriptionsMax,
-      description: "In place of the other conditions: an event that fits one of these is sent, once.",
+      description: "In place of other filters: an event that matches any of these is sent once.",
     }),
   ),
 };
 
 export const StreamEvents = Type.Object({
   ...streamProperties,
-  ticket: Type.Optional(Text({ description: "In place of a token: the ticket in the url of createEventStream." })),
+  ticket: Type.Optional(Text({ description: "In place of a token: the ticket in a url of createEventStream." })),
 });
 
 export const CreateEventStream = Type.Object({
@@ -94,7 +99,7 @@ export const CreateEventStream = Type.Object({
       minimum: expirySecondsMin,
       maximum: expirySecondsMax,
       default: expirySecondsDefault,
-      description: "The time for which the url opens streams.",
+      description: "The lifetime of the url.",
     }),
   ),
 });
@@ -105,8 +110,11 @@ export const StreamTicketResult = named(
   "EventStreamUrl",
   "A url that opens streams, for clients that cannot send headers.",
   Type.Object({
-    url: Type.String({ format: "uri", description: "Secret: it needs no other proof." }),
-    expires: { ...WireDate, description: "When it ends, unless the session of the token ends earlier." },
+    url: Type.String({ format: "uri", description: "A secret: it opens streams without a token." }),
+    expires: {
+      ...WireDate,
+      description: "The time at which it expires, unless the session of the token ends earlier.",
+    },
   }),
 );
 
@@ -117,14 +125,14 @@ export type EventFilters = Static<typeof EventFilterShape>;
 
 export const EventResult = named(
   "Event",
-  "A change, as the reader may know it.",
+  "A change, as the caller may see it.",
   Type.Object({
-    id: Type.String({ description: "The same wherever the event is met." }),
-    type: Type.String({ description: "Such as checkin.created." }),
+    id: Type.String({ description: "The id of the event, the same in every answer." }),
+    type: Type.String({ description: "The type, such as checkin.created." }),
     created: WireDate,
-    objectID: Type.String({ description: "Its object; of metadata, the object that has it." }),
+    objectID: Type.String({ description: "The id of the object; of metadata, of the object that carries the key." }),
     userID: Type.Optional(Type.String({ description: "The owner." })),
-    key: Type.Optional(Type.String({ description: "Of metadata; of identities, the provider." })),
+    key: Type.Optional(Type.String({ description: "The key of metadata; of identities, the provider." })),
     visibility: Type.Optional(Permission),
     changed: Type.Optional({ ...Type.Array(Type.String()), description: "The names of changed fields." }),
     object: Type.Optional(RawJson({ description: "The current result of GET." })),
@@ -140,7 +148,7 @@ export const EventPage = named(
   Type.Object({
     pageResults: Type.Array(EventResult),
     currentToken: Type.String({ description: "The position to continue from." }),
-    nextToken: Type.Optional(Type.String({ description: "The same, if there are more." })),
+    nextToken: Type.Optional(Type.String({ description: "The same token, if more events follow." })),
     isReset: Type.Optional({
       ...Type.Literal(true),
       description: "Events are missing: read all data again, then continue from currentToken.",

@@ -24,7 +24,7 @@ export const ListOperatedEvents = Type.Object({
   ),
   objectID: Type.Optional(ObjectIdInput(carrierKinds, [], { description: "Only events about this object." })),
   userID: Type.Optional(IdInput("User")),
-  created: Type.Optional(DateRangeInput({ description: "When they were written." })),
+  created: Type.Optional(DateRangeInput({ description: "The time of the write." })),
   after: Type.Optional(
     Text({
       description:
@@ -37,7 +37,7 @@ export const ListOperatedEvents = Type.Object({
 
 const EventActor = named(
   "EventActor",
-  "Whose write it was.",
+  "The actor of the write.",
   Type.Object({
     kind: Type.String({ description: "operator, user, device, cli, nobody or system, as in the audit log." }),
     id: Type.Optional(Type.String()),
@@ -47,15 +47,15 @@ const EventActor = named(
 /** spec/events#operators-view. */
 export const OperatedEvent = named(
   "OperatedEvent",
-  "A change, as operators and their systems know it.",
+  "A change, as operators and webhooks see it.",
   Type.Object({
     ...EventResult.properties,
     objectID: Type.Optional(EventResult.properties.objectID),
-    itemID: Type.Optional(Type.String({ description: "The member of the object that it is about." })),
+    itemID: Type.Optional(Type.String({ description: "The id of the member of the object that has changed." })),
     object: Type.Optional(RawJson({ description: "The current result of an operator's GET." })),
-    isGone: Type.Optional({ ...Type.Literal(true), description: "The object does not exist any more." }),
+    isGone: Type.Optional({ ...Type.Literal(true), description: "The object no longer exists." }),
     actor: Type.Optional(EventActor),
-    sequence: Type.String({ description: "The position in the log, 20 digits, rising." }),
+    sequence: Type.String({ description: "The position in the log: 20 digits, increasing." }),
   }),
 );
 
@@ -66,7 +66,7 @@ export const OperatedEventPage = named(
     ...PageOf(OperatedEvent).properties,
     isReset: Type.Optional({
       ...Type.Literal(true),
-      description: "With after: events are missing; currentToken continues with the oldest that is stored.",
+      description: "With after: events are missing; currentToken continues with the oldest stored event.",
     }),
   }),
 );
@@ -75,11 +75,11 @@ const EventDelivery = named(
   "EventDelivery",
   "The delivery of an event to a webhook.",
   Type.Object({
-    webhookID: Type.String({ description: "The webhook that the event is sent to." }),
-    id: { ...Type.String(), description: "Of the delivery." },
+    webhookID: Type.String({ description: "The webhook to which the event is sent." }),
+    id: { ...Type.String(), description: "The id of the delivery." },
     state: { ...Type.String(), description: "waiting, delivered, failed, dead or refused." },
     attempt: Type.Integer({ description: "Attempts so far." }),
-    status: Type.Optional(Type.Integer({ description: "Of the last answer." })),
+    status: Type.Optional(Type.Integer({ description: "The status of the last answer." })),
     created: WireDate,
     nextAttempt: Type.Optional({ ...WireDate, description: "The time of the next attempt." }),
   }),
@@ -88,7 +88,7 @@ const EventDelivery = named(
 export const DeliveredEvent = extended("DeliveredEvent", "A change, with its deliveries.", OperatedEvent, {
   deliveries: Type.Optional({
     ...Type.Array(EventDelivery),
-    description: "By webhook, the oldest first, at most 100; absent if there is none.",
+    description: "By webhook, oldest first, at most 100; absent if there are none.",
   }),
 });
 

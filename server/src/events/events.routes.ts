@@ -8,7 +8,7 @@ const listEvents = operation({
   path: "/events",
   operation: "listEvents",
   summary: "Read the changes since an earlier call",
-  description: "Answers with the changes that the caller may read, in their order. To begin, call it without `after`.",
+  description: "Returns the changes that the caller may see, in their order. The first call has no `after`.",
   tag: "Events",
   caller: "device",
   parameters: ListEvents,

@@ -111,7 +111,7 @@ export const errorCatalogue = {
     errorNumber: 514,
     status: 400,
     message: "A parameter is out of range.",
-    when: "A number is outside its range, a text outside its length, or an id of the wrong kind.",
+    when: "A number is outside its range, a string outside its length, or an id of the wrong kind.",
     remedy: "fix the request",
   },
   ApplicationIdMalformed: {
