@@ -25,7 +25,7 @@ import {
   listServedApplications,
   listWaking,
   listWatched,
-} from "../server/src/webhooks/webhooks.serving.store.ts";
+} from "../server/src/webhooks/webhooks.store.ts";
 import { formatResult } from "../verify/report.ts";
 import { verify } from "../verify/run.ts";
 import { findFreePort } from "./free-port.ts";

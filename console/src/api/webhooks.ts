@@ -1,17 +1,15 @@
 import type { Static } from "../../../server/src/contract/schema.ts";
 import type {
-  ListDeliveries,
-  DeliveryPage as WireDeliveryPage,
-} from "../../../server/src/webhooks/webhooks.deliveries.operator.routes.ts";
-import type {
   ChangeWebhook,
   CreateWebhook,
+  ListDeliveries,
+  TestResult,
   WebhookPage,
   WebhookResult,
   CreatedWebhook as WireCreatedWebhook,
+  DeliveryPage as WireDeliveryPage,
   RotatedSecret as WireRotatedSecret,
 } from "../../../server/src/webhooks/webhooks.operator.contract.ts";
-import type { TestResult } from "../../../server/src/webhooks/webhooks.trial.operator.routes.ts";
 import { operation } from "./call.ts";
 import type { PageParameters } from "./pages.ts";
 

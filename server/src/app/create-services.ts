@@ -66,7 +66,7 @@ import { createPolicies } from "../tenancy/policies.ts";
 import { createSettingsSealer } from "../tenancy/sealed-settings.ts";
 import { createResetDelays } from "../users/users.password.delays.ts";
 import { createReuseGuard, type ReusedToken } from "../users/users.signing.ts";
-import { createWebhookRunner, type RunnerBounds } from "../webhooks/webhooks.runner.ts";
+import { type RunnerBounds, WebhookRunner } from "../webhooks/webhooks.runner.ts";
 import { createWebhookSealer } from "../webhooks/webhooks.secrets.ts";
 import { createPeers } from "../workers/peers.ts";
 import { createUserExporters } from "./user-exporters.ts";
@@ -272,7 +272,7 @@ function createEventServices(
 ) {
   const eventLog = createEventLog(config, services);
   const eventFollower = createLogFollower(config, { ...services, eventLog });
-  const webhookRunner = createWebhookRunner(webhookBounds);
+  const webhookRunner = new WebhookRunner(webhookBounds);
   function touch(applicationId: string): void {
     eventFollower.touch(applicationId);
     webhookRunner.notice(applicationId);

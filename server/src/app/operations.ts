@@ -53,7 +53,6 @@ import { testUserOperations } from "../users/users.test-users.operator.routes.ts
 import { userTokenOperatorOperations } from "../users/users.tokens.operator.routes.ts";
 import { webhookDeliveryOperations } from "../webhooks/webhooks.deliveries.operator.routes.ts";
 import { webhookOperations } from "../webhooks/webhooks.operator.routes.ts";
-import { webhookTestOperations } from "../webhooks/webhooks.trial.operator.routes.ts";
 
 /** All operations, in the order of the documentation. */
 const operations: readonly Operation[] = [
@@ -102,7 +101,6 @@ const operations: readonly Operation[] = [
   ...metadataOperatorOperations,
   ...webhookOperations,
   ...webhookDeliveryOperations,
-  ...webhookTestOperations,
   ...crashReportOperatorOperations,
   ...metricOperatorOperations,
   ...testDeviceOperations,

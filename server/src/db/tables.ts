@@ -927,7 +927,7 @@ interface WebhooksTable {
   failures: number;
   failed_events: string;
   failing_since: number | null;
-  /** Attempts since `failing_since`, and the delivery or event of the latest. */
+  /** Attempts since `failing_since`, and the position of the event of the latest; empty for none. */
   probes: number;
   probed: string;
   /** The receiver requested no attempt before this time. */

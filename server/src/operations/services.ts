@@ -49,7 +49,7 @@ import type { Policies } from "../tenancy/policies.ts";
 import type { SettingsSealer } from "../tenancy/sealed-settings.ts";
 import type { PictureUrl } from "../users/users.contract.ts";
 import type { ResetDelays } from "../users/users.password.delays.ts";
-import type { PresentEvent } from "../webhooks/webhooks.envelope.ts";
+import type { PresentEvent } from "../webhooks/webhooks.attempt.ts";
 import type { WebhookRunner } from "../webhooks/webhooks.runner.ts";
 import type { WebhookSealer } from "../webhooks/webhooks.secrets.ts";
 import type { Peers } from "../workers/peers.ts";

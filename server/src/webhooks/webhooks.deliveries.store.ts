@@ -1,14 +1,30 @@
 import { sql } from "kysely";
-import type { Queries } from "../db/database.ts";
+import type { Database, Queries } from "../db/database.ts";
 import { prepare } from "../db/prepared.ts";
 import { rowLimit } from "../db/row-limit.ts";
 import { type Condition, equals, tieOrder, within } from "../db/search/conditions.ts";
 import { readPage } from "../db/search/page.ts";
 import { scopeStream } from "../db/search/scope.ts";
-import type { DeliveryState, WebhookDeliveryRow } from "../db/tables.ts";
+import { rowsPerStep } from "../db/steps.ts";
+import type { DeliveryState, WebhookDeliveryRow, WebhookRow } from "../db/tables.ts";
+import type { PlacedEvent } from "../event-log/log-rows.store.ts";
 import type { CallWork } from "../lib/call-work.ts";
 import type { DateRange } from "../lib/dates.ts";
 import type { Page, Position } from "../lib/keyset.ts";
+import type { WebhookKey } from "./webhooks.store.ts";
+
+/** Returns a delivery that has not been attempted. */
+export function newDelivery(
+  { application_id, id: webhook_id, log }: Pick<WebhookRow, "application_id" | "id" | "log">,
+  { id: event_id, type, position }: Pick<PlacedEvent, "id" | "type" | "position">,
+  id: string,
+  now: number,
+): WebhookDeliveryRow {
+  return {
+    ...{ application_id, webhook_id, id, event_id, type, log, position, attempt: 0, state: "waiting", is_replay: 0 },
+    ...{ status: null, ms: null, error: null, response: null, created_at: now, next_attempt_at: now },
+  };
+}
 
 export interface DeliveryFilters {
   readonly state?: DeliveryState;
@@ -19,8 +35,7 @@ export interface DeliveryFilters {
 
 /** Lists a page of a webhook's deliveries, newest first. */
 export function listDeliveries(
-  applicationId: string,
-  webhookId: string,
+  { applicationId, id }: WebhookKey,
   filters: DeliveryFilters,
   position: Position,
   size: number,
@@ -28,7 +43,7 @@ export function listDeliveries(
   work?: CallWork,
 ): Promise<Page<WebhookDeliveryRow>> {
   const { state, eventID, type, created = {} } = filters;
-  const conditions: Condition[] = [equals("application_id", applicationId), equals("webhook_id", webhookId)];
+  const conditions: Condition[] = [equals("application_id", applicationId), equals("webhook_id", id)];
   if (state !== undefined) conditions.push(equals("state", state));
   if (eventID !== undefined) conditions.push(equals("event_id", eventID));
   if (type !== undefined) conditions.push(equals("type", type));
@@ -39,128 +54,87 @@ export function listDeliveries(
 }
 
 export async function findDelivery(
-  applicationId: string,
-  webhookId: string,
+  key: WebhookKey,
   id: string,
   queries: Queries,
 ): Promise<WebhookDeliveryRow | undefined> {
-  return queries
-    .selectFrom("webhook_deliveries")
-    .selectAll()
-    .where("application_id", "=", applicationId)
-    .where("webhook_id", "=", webhookId)
-    .where("id", "=", id)
-    .executeTakeFirst();
+  return selectOf(key, queries).selectAll().where("id", "=", id).executeTakeFirst();
 }
 
 export async function insertDeliveries(rows: readonly WebhookDeliveryRow[], queries: Queries): Promise<void> {
-  if (rows.length > 0) await queries.insertInto("webhook_deliveries").values(rows).execute();
+  for (let from = 0; from < rows.length; from += rowsPerStep) {
+    const some = rows.slice(from, from + rowsPerStep);
+    await queries.insertInto("webhook_deliveries").values(some).execute();
+  }
 }
 
-/** Lists the ids of the oldest deliveries in a state, from a log position on. */
-export function listOldestDeliveries(
-  applicationId: string,
-  webhookId: string,
-  filters: DeliveryFilters & { readonly state: DeliveryState; readonly after: string; readonly keptFrom: number },
-  count: number,
-  queries: Queries,
-): Promise<readonly Pick<WebhookDeliveryRow, "id">[]> {
-  const { state, type, created: { start, end } = {}, after, keptFrom } = filters;
-  let found = queries
-    .selectFrom("webhook_deliveries")
-    .select("id")
-    .where("application_id", "=", applicationId)
-    .where("webhook_id", "=", webhookId)
-    .where("state", "=", state)
-    .where("id", ">", after)
-    .where("position", ">=", keptFrom);
-  if (type !== undefined) found = found.where("type", "=", type);
-  if (start !== undefined) found = found.where("created_at", ">=", start);
-  if (end !== undefined) found = found.where("created_at", "<=", end);
-  return found.orderBy("id").limit(count).execute();
-}
-
-/** Schedules finished deliveries for another attempt, as replays. */
-export async function reopenDeliveries(
-  applicationId: string,
-  webhookId: string,
-  ids: readonly string[],
-  nextAttemptAt: number,
-  queries: Queries,
-): Promise<void> {
-  await queries
-    .updateTable("webhook_deliveries")
-    .set({ state: "waiting", attempt: 0, is_replay: 1, next_attempt_at: nextAttemptAt })
-    .where("application_id", "=", applicationId)
-    .where("webhook_id", "=", webhookId)
-    .where("id", "in", ids)
+/** Stores the result of an attempt in its delivery. */
+export async function updateDelivery(row: WebhookDeliveryRow, queries: Queries): Promise<void> {
+  const { application_id, webhook_id, id, attempt, state, status, ms, error, response, next_attempt_at } = row;
+  await updateOf({ applicationId: application_id, id: webhook_id }, queries)
+    .set({ attempt, state, status, ms, error, response, next_attempt_at })
+    .where("id", "=", id)
     .execute();
+}
+
+/** The due deliveries, the most overdue first. */
+export const listDue = prepare<WebhookKey & { readonly now: number; readonly count: number }, WebhookDeliveryRow>(
+  (queries, parameter) =>
+    queries
+      .selectFrom("webhook_deliveries")
+      .selectAll()
+      .where("application_id", "=", parameter("applicationId"))
+      .where("webhook_id", "=", parameter("id"))
+      .where("next_attempt_at", "is not", null)
+      .where("next_attempt_at", "<=", parameter("now"))
+      .orderBy("next_attempt_at")
+      .orderBy("id")
+      .limit(rowLimit(parameter("count"))),
+);
+
+/** Returns when the next delivery is due. */
+export async function findNextDue(key: WebhookKey, queries: Queries): Promise<number | undefined> {
+  const row = await selectOf(key, queries)
+    .select("next_attempt_at")
+    .where("next_attempt_at", "is not", null)
+    .orderBy("next_attempt_at")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.next_attempt_at ?? undefined;
+}
+
+/** Finds the waiting delivery of the oldest event after a position. */
+export async function findOldestWaiting(
+  key: WebhookKey,
+  after: number,
+  queries: Queries,
+): Promise<WebhookDeliveryRow | undefined> {
+  return selectOf(key, queries)
+    .selectAll()
+    .where("next_attempt_at", "is not", null)
+    .where("position", ">", after)
+    .orderBy("position")
+    .limit(1)
+    .executeTakeFirst();
 }
 
 /** Lists the events whose deliveries wait for an attempt. */
-export async function listOpenEvents(
-  applicationId: string,
-  webhookId: string,
-  queries: Queries,
-): Promise<readonly string[]> {
-  const rows = await queries
-    .selectFrom("webhook_deliveries")
-    .select("event_id")
-    .where("application_id", "=", applicationId)
-    .where("webhook_id", "=", webhookId)
-    .where("next_attempt_at", "is not", null)
-    .execute();
+export async function listWaitingEvents(key: WebhookKey, queries: Queries): Promise<readonly string[]> {
+  const rows = await selectOf(key, queries).select("event_id").where("next_attempt_at", "is not", null).execute();
   return rows.map(({ event_id }) => event_id);
 }
 
-/** Makes deliveries that wait for a later attempt due now. */
-export async function makeDeliveriesDue(
-  applicationId: string,
-  webhookId: string,
-  now: number,
-  queries: Queries,
-): Promise<void> {
-  await queries
-    .updateTable("webhook_deliveries")
-    .set({ next_attempt_at: now })
-    .where("application_id", "=", applicationId)
-    .where("webhook_id", "=", webhookId)
-    .where("next_attempt_at", ">", now)
-    .execute();
-}
-
-/** Closes the other waiting deliveries of an event after the receiver accepted one that an operator requested. */
-export async function closeOtherDeliveries(
-  { application_id, webhook_id, event_id, status, ms, error, response }: WebhookDeliveryRow,
-  queries: Queries,
-): Promise<void> {
-  await queries
-    .updateTable("webhook_deliveries")
-    .set({ state: "delivered", next_attempt_at: null, status, ms, error, response })
-    .where("application_id", "=", application_id)
-    .where("webhook_id", "=", webhook_id)
-    .where("event_id", "=", event_id)
-    .where("next_attempt_at", "is not", null)
-    .execute();
-}
-
-interface OfWebhook {
-  readonly applicationId: string;
-  readonly webhookId: string;
-}
-
-/** Counts the deliveries that wait for an attempt, up to `countMax`, and returns the position of the oldest. */
-export async function sumOpenDeliveries(
-  applicationId: string,
-  webhookId: string,
+/** Counts the deliveries that wait for an attempt, up to `countMax`, and returns when the oldest of them began. */
+export async function sumWaiting(
+  { applicationId, id }: WebhookKey,
   countMax: number,
   queries: Queries,
 ): Promise<{ readonly count: number; readonly oldestAt: number | undefined }> {
-  const [row] = await sumOpen(queries, { applicationId, webhookId, countMax });
+  const [row] = await selectSum(queries, { applicationId, id, countMax });
   return { count: Number(row?.count ?? 0), oldestAt: row?.oldest_at ?? undefined };
 }
 
-const sumOpen = prepare<OfWebhook & { countMax: number }, { count: number | bigint; oldest_at: number | null }>(
+const selectSum = prepare<WebhookKey & { countMax: number }, { count: number | bigint; oldest_at: number | null }>(
   (queries, parameter) =>
     queries
       .selectFrom(
@@ -168,10 +142,100 @@ const sumOpen = prepare<OfWebhook & { countMax: number }, { count: number | bigi
           .selectFrom("webhook_deliveries")
           .select("created_at")
           .where("application_id", "=", parameter("applicationId"))
-          .where("webhook_id", "=", parameter("webhookId"))
+          .where("webhook_id", "=", parameter("id"))
           .where("next_attempt_at", "is not", null)
           .limit(rowLimit(parameter("countMax")))
           .as("open"),
       )
       .select((from) => [from.fn.countAll<number>().as("count"), from.fn.min("created_at").as("oldest_at")]),
 );
+
+/**
+ * Schedules the oldest finished or failed deliveries in a state for another attempt, as replays. Leaves out events that
+ * the log has dropped.
+ *
+ * @returns their number
+ */
+export async function reopenDeliveries(
+  key: WebhookKey,
+  { state, type, created: { start, end } = {} }: DeliveryFilters & { readonly state: DeliveryState },
+  { oldestPosition, count, now }: { readonly oldestPosition: number; readonly count: number; readonly now: number },
+  queries: Queries,
+): Promise<number> {
+  let oldest = selectOf(key, queries)
+    .select("id")
+    .where("state", "=", state)
+    .where("position", ">=", oldestPosition)
+    .orderBy("id")
+    .limit(count);
+  if (type !== undefined) oldest = oldest.where("type", "=", type);
+  if (start !== undefined) oldest = oldest.where("created_at", ">=", start);
+  if (end !== undefined) oldest = oldest.where("created_at", "<=", end);
+  const { numUpdatedRows } = await updateOf(key, queries)
+    .set({ state: "waiting", attempt: 0, is_replay: 1, next_attempt_at: now })
+    .where("id", "in", oldest)
+    .executeTakeFirstOrThrow();
+  return Number(numUpdatedRows);
+}
+
+/** Makes deliveries that wait for a later attempt due now. */
+export async function makeDeliveriesDue(key: WebhookKey, now: number, queries: Queries): Promise<void> {
+  await updateOf(key, queries).set({ next_attempt_at: now }).where("next_attempt_at", ">", now).execute();
+}
+
+/** Closes the other waiting deliveries of an event after the receiver accepted one that an operator requested. */
+export async function closeOtherDeliveries(
+  { application_id, webhook_id, event_id, status, ms, error, response }: WebhookDeliveryRow,
+  queries: Queries,
+): Promise<void> {
+  await updateOf({ applicationId: application_id, id: webhook_id }, queries)
+    .set({ state: "delivered", next_attempt_at: null, status, ms, error, response })
+    .where("event_id", "=", event_id)
+    .where("next_attempt_at", "is not", null)
+    .execute();
+}
+
+const successesMax = 1_000;
+
+/** Deletes the successes beyond the newest 1,000. */
+export async function pruneSuccesses(key: WebhookKey, { reads, write }: Database): Promise<void> {
+  const newest = await selectOf(key, reads)
+    .select("id")
+    .where("state", "=", "delivered")
+    .orderBy("id", "desc")
+    .offset(successesMax)
+    .limit(1)
+    .executeTakeFirst();
+  if (newest === undefined) return; // as usual, so that a webhook in order costs no transaction
+  await write(async ({ queries }) => {
+    await deleteOf(key, queries).where("state", "=", "delivered").where("id", "<=", newest.id).execute();
+  });
+}
+
+/** Deletes some deliveries of a webhook. @returns their number; the rest is left if it is `rowsPerStep` */
+export async function deleteDeliveries(key: WebhookKey, queries: Queries): Promise<number> {
+  const some = selectOf(key, queries).select("id").limit(rowsPerStep);
+  const { numDeletedRows } = await deleteOf(key, queries).where("id", "in", some).executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
+}
+
+function selectOf({ applicationId, id }: WebhookKey, queries: Queries) {
+  return queries
+    .selectFrom("webhook_deliveries")
+    .where("application_id", "=", applicationId)
+    .where("webhook_id", "=", id);
+}
+
+function updateOf({ applicationId, id }: WebhookKey, queries: Queries) {
+  return queries
+    .updateTable("webhook_deliveries")
+    .where("application_id", "=", applicationId)
+    .where("webhook_id", "=", id);
+}
+
+function deleteOf({ applicationId, id }: WebhookKey, queries: Queries) {
+  return queries
+    .deleteFrom("webhook_deliveries")
+    .where("application_id", "=", applicationId)
+    .where("webhook_id", "=", id);
+}

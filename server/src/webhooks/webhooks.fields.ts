@@ -1,10 +1,14 @@
+import { mayDo } from "../config/roles.ts";
+import type { OperatorCaller } from "../contract/route.ts";
+import type { WebhookRow } from "../db/tables.ts";
 import { eventTypes, matchTypes } from "../event-log/event-types.ts";
 import { isUsualUrl, type Outgoing, OutgoingError } from "../http/outgoing/outgoing.ts";
 import { ApiError } from "../lib/errors.ts";
-import { LruMap } from "../lib/lru-map.ts";
+import type { Services } from "../operations/services.ts";
+import { healthyColumns } from "./webhooks.health.ts";
+import { headersMax, patternsMax, type WebhookChange } from "./webhooks.operator.contract.ts";
+import type { WebhookColumns } from "./webhooks.store.ts";
 
-export const patternsMax = 50;
-export const headersMax = 10;
 const patternCharactersMax = 100;
 
 /**
@@ -25,36 +29,6 @@ export function readTypes(given: readonly unknown[]): readonly string[] {
   });
 }
 
-/** Patterns, each with the log position after which it applies. */
-type PlacedPatterns = Readonly<Record<string, number>>;
-
-export function writePatterns(patterns: readonly string[], positionOf: (pattern: string) => number): string {
-  return JSON.stringify(Object.fromEntries(patterns.map((pattern) => [pattern, positionOf(pattern)])));
-}
-
-export function readStoredPatterns(types: string): PlacedPatterns {
-  return JSON.parse(types); // written by `writePatterns`
-}
-
-/** Returns the types that a webhook receives, each with the log position after which it does. */
-export function typesOf(types: string): ReadonlyMap<string, number> {
-  const found = computed.get(types) ?? computeTypes(types);
-  computed.set(types, found);
-  return found;
-}
-
-const computed = new LruMap<string, ReadonlyMap<string, number>>(1_000);
-
-function computeTypes(types: string): ReadonlyMap<string, number> {
-  const found = new Map<string, number>();
-  for (const [pattern, position] of Object.entries(readStoredPatterns(types))) {
-    for (const type of matchTypes(pattern, eventTypes)) {
-      found.set(type, Math.min(position, found.get(type) ?? position));
-    }
-  }
-  return found;
-}
-
 const headerNameCharactersMax = 256;
 const headerValueCharactersMax = 4_096;
 const namePattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -69,7 +43,7 @@ const ownHeaders =
  *
  * @throws ApiError ParameterOutOfRange
  */
-export function readHeaders(given: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> {
+function readHeaders(given: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
   for (const [name, value] of Object.entries(given)) {
     const lower = name.toLowerCase();
@@ -111,4 +85,53 @@ export async function requireWebhookUrl(url: string, outgoing: Outgoing): Promis
     const isRefused = error instanceof OutgoingError && error.problem === "refused";
     if (isRefused || !isUsualUrl(url)) throw outOfRange("url", urlRule);
   }
+}
+
+/** The columns of a new webhook whose fields a request does not set. */
+export const newColumns = {
+  ...{ name: "", url: "", format: "standard", header_names: "[]", headers: null },
+  ...{ concurrency: 4, timeout_ms: 15_000, per_second: 100, true_locations: 0 },
+  ...{ state: "active", older_secret: null, older_secret_at: 0, older_secret_ends_at: 0 },
+  ...{ turn: 0, lease_holder: "", lease_ends_at: 0, wake_at: null },
+  ...{ ...healthyColumns, last_success_at: null, last_failure_at: null, mail_due_at: null },
+  ...{ tests: 0, tests_since: 0 },
+} as const satisfies WebhookColumns;
+
+/** Returns the columns that a request changes. @throws ApiError ParameterIncorrectFormat, ParameterOutOfRange */
+export function readColumns(
+  appid: string,
+  id: string,
+  { url, name, format, headers, concurrency, timeoutMs, perSecond, trueLocations }: WebhookChange,
+  { webhookSealer }: Pick<Services, "webhookSealer">,
+): WebhookColumns {
+  const ownHeaders = headers === undefined ? undefined : readHeaders(headers);
+  return {
+    ...(url !== undefined && { url }),
+    ...(name !== undefined && { name }),
+    ...(format !== undefined && { format }),
+    ...(ownHeaders !== undefined && {
+      header_names: JSON.stringify([...ownHeaders.keys()]),
+      headers: webhookSealer.sealHeaders(appid, id, ownHeaders),
+    }),
+    ...(concurrency !== undefined && { concurrency }),
+    ...(timeoutMs !== undefined && { timeout_ms: timeoutMs }),
+    ...(perSecond !== undefined && { per_second: perSecond }),
+    ...(trueLocations !== undefined && { true_locations: trueLocations ? 1 : 0 }),
+  };
+}
+
+/**
+ * Only owners may let a webhook send true locations, or change the URL of one that does.
+ *
+ * @throws ApiError ObjectPermissionDenied
+ */
+export function requireOwnerFor(
+  { url, headers, trueLocations }: WebhookChange,
+  current: WebhookRow | undefined,
+  { role }: OperatorCaller,
+): void {
+  const isTrue = current?.true_locations === 1;
+  const isSwitched = trueLocations !== undefined && trueLocations !== isTrue;
+  const isLedElsewhere = isTrue && (url !== undefined || headers !== undefined);
+  if ((isSwitched || isLedElsewhere) && !mayDo(role, "owner")) throw new ApiError("ObjectPermissionDenied");
 }

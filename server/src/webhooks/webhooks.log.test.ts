@@ -6,6 +6,8 @@ import { sql } from "kysely";
 import { startTestApp, type TestApp, type TestOperator, type TestUser } from "../../test/harness.ts";
 import { mailsTo, waitUntil } from "../../test/mails.ts";
 import { startReceiver, type WebhookReceiver } from "../../test/webhook-receiver.ts";
+import { insertDeliveries, newDelivery } from "./webhooks.deliveries.store.ts";
+import { maintainWebhooks } from "./webhooks.maintenance.ts";
 
 const settings = { WEBHOOK_NETWORKS: "127.0.0.0/8", RATE_LIMITS: "off" };
 const notServed = { webhookBounds: { isAutomatic: false } };
@@ -73,6 +75,30 @@ describe("webhooks and the event log", () => {
     await test.call("PATCH /users/me", { token: jane.token, body: { description: "new" } });
     const [{ sequence }] = (await ask(`GET ${root}/events?type=user.changed`)).pageResults;
     assert.equal((await ask(`GET ${root}/events/${sequence}`)).deliveries, undefined);
+  });
+
+  // spec/webhooks#deliveries
+  it("of successful deliveries the newest 1,000 are stored, however slowly they accumulate", async () => {
+    const { id } = await create();
+    await checkIn();
+    const { app, application } = test;
+    const [event] = await app.eventLog.list(application.appid, 0, 1);
+    assert.ok(event);
+    const webhook = { application_id: application.appid, id, log: "" };
+    const rows = Array.from({ length: 1_003 }, () => ({
+      ...newDelivery(webhook, event, app.ids.newId("WebhookDelivery"), test.now()),
+      ...{ state: "delivered" as const, next_attempt_at: null },
+    }));
+    await app.database.write(({ queries }) => insertDeliveries(rows, queries));
+    await maintainWebhooks(application.appid, app);
+    const stored = await app.database.reads
+      .selectFrom("webhook_deliveries")
+      .select("id")
+      .where("webhook_id", "=", id)
+      .where("state", "=", "delivered")
+      .execute();
+    assert.equal(stored.length, 1_000);
+    await ask(`DELETE ${root}/webhooks/${id}`);
   });
 
   // spec/webhooks#read-a-webhook

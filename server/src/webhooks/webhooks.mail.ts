@@ -7,7 +7,7 @@ import { type Mailer, MailFailure } from "../mail/mailer.ts";
 import type { Outbox } from "../mail/outbox.ts";
 import { loadApplicationSettings } from "../tenancy/application-settings.ts";
 import type { SettingsSealer } from "../tenancy/sealed-settings.ts";
-import { claimWebhookMail, clearWebhookMail, type WebhookName } from "./webhooks.serving.store.ts";
+import { claimMail, updateWebhook, type WebhookKey } from "./webhooks.store.ts";
 
 export interface MailServices {
   readonly clock: Clock;
@@ -29,7 +29,7 @@ const dayMs = 86_400_000;
  * crash.
  */
 export async function admitMailAboutDisabled(
-  { applicationId, id }: WebhookName,
+  { applicationId, id }: WebhookKey,
   { log, mails }: Pick<MailServices, "log" | "mails">,
   queries: Queries,
 ): Promise<boolean> {
@@ -42,23 +42,23 @@ export async function admitMailAboutDisabled(
 }
 
 /** Sends the mail about a disabled webhook if it is due and no other process has claimed it. */
-export async function mailAboutDisabled(name: WebhookName, services: MailServices): Promise<void> {
+export async function mailAboutDisabled(key: WebhookKey, services: MailServices): Promise<void> {
   const { clock, database, log } = services;
   const now = clock.now();
-  const disabledAt = await database.write(({ queries }) => claimWebhookMail(name, now, now + retryMs, queries));
+  const disabledAt = await database.write(({ queries }) => claimMail(key, now, now + retryMs, queries));
   if (disabledAt === undefined) return;
   try {
-    await send(name, services);
+    await send(key, services);
   } catch (err) {
     if (!(err instanceof MailFailure)) throw err;
-    log.warn({ err, webhook: name.id }, "a mail about a webhook was not sent");
+    log.warn({ err, webhook: key.id }, "a mail about a webhook was not sent");
     if (now - disabledAt < dayMs) return; // a later scan tries again
   }
-  await database.write(({ queries }) => clearWebhookMail(name, queries));
+  await database.write(({ queries }) => updateWebhook(key, { mail_due_at: null }, queries));
 }
 
 /** @throws MailFailure */
-async function send({ applicationId, id }: WebhookName, services: MailServices): Promise<void> {
+async function send({ applicationId, id }: WebhookKey, services: MailServices): Promise<void> {
   const { config, database, mailer } = services;
   const { webhooks } = await loadApplicationSettings(applicationId, database.reads);
   if (webhooks?.mail === undefined) return;

@@ -1,9 +1,12 @@
 import { sql } from "kysely";
+import { deleteEnded } from "../db/steps.ts";
+import type { WebhookRow } from "../db/tables.ts";
 import { ApiError } from "../lib/errors.ts";
 import type { Services } from "../operations/services.ts";
-import { updateWebhook } from "./webhooks.store.ts";
+import { pruneSuccesses } from "./webhooks.deliveries.store.ts";
+import { findWebhook, updateWebhook } from "./webhooks.store.ts";
 
-const rowsPerStep = 1_000;
+type MaintenanceServices = Pick<Services, "database" | "eventLog" | "webhookSealer">;
 
 /**
  * Retains the log of an application for its webhooks, deletes deliveries with their events or their webhook, and
@@ -11,70 +14,42 @@ const rowsPerStep = 1_000;
  */
 export async function maintainWebhooks(
   applicationId: string,
-  services: Pick<Services, "database" | "eventLog" | "webhookSealer">,
+  services: MaintenanceServices,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { database, eventLog, webhookSealer } = services;
+  const { database, eventLog } = services;
   const rows = await database.reads
     .selectFrom("webhooks")
     .selectAll()
     .where("application_id", "=", applicationId)
     .execute();
-  if (rows.some(({ state }) => state !== "disabled")) {
-    await eventLog.findEnd(applicationId).catch((error) => {
-      const isOff = error instanceof ApiError && error.condition === "AuthAPICallDisabledByDeveloper";
-      if (!isOff) throw error;
-    });
-  }
+  if (rows.some(({ state }) => state !== "disabled")) await retainLog(applicationId, services);
   for (const row of rows) {
-    const resealed = webhookSealer.resealed(row);
-    if (Object.keys(resealed).length === 0) continue;
-    // If an operator has just rotated the secret, the next round reseals it.
-    await database.write(async ({ queries }) => {
-      const { secret, headers } = row;
-      const found = await queries
-        .selectFrom("webhooks")
-        .select(["secret", "headers"])
-        .where("application_id", "=", applicationId)
-        .where("id", "=", row.id)
-        .executeTakeFirst();
-      if (found?.secret !== secret || found.headers !== headers) return;
-      await updateWebhook(applicationId, row.id, resealed, queries);
-    });
+    await reseal(row, services);
+    await pruneSuccesses({ applicationId, id: row.id }, database);
   }
   const [oldest] = await eventLog.list(applicationId, 0, 1);
-  const kept = rows.map(({ id }) => id);
-  while (await deleteSome(applicationId, oldest?.position, kept, database)) signal?.throwIfAborted();
+  const isDropped = oldest === undefined ? sql`1 = 1` : sql`position < ${oldest.position}`;
+  const isOrphaned = rows.length === 0 ? sql`1 = 1` : sql`webhook_id not in (${sql.join(rows.map(({ id }) => id))})`;
+  const isEnded = sql`application_id = ${applicationId} and (${isDropped} or ${isOrphaned})`;
+  await deleteEnded("webhook_deliveries", isEnded, database, signal);
 }
 
-/** @returns whether rows may be left */
-async function deleteSome(
-  applicationId: string,
-  keptFrom: number | undefined,
-  webhookIds: readonly string[],
-  database: Services["database"],
-): Promise<boolean> {
-  const isOld = keptFrom === undefined ? sql`1 = 1` : sql`position < ${keptFrom}`;
-  const isOrphaned = webhookIds.length === 0 ? sql`1 = 1` : sql`webhook_id not in (${sql.join(webhookIds)})`;
-  const { rows } = await sql<{ webhook_id: string; id: string }>`
-    select webhook_id, id from webhook_deliveries
-    where application_id = ${applicationId} and (${isOld} or ${isOrphaned}) limit ${rowsPerStep}`.execute(
-    database.reads,
-  );
-  if (rows.length === 0) return false;
-  await database.write(async ({ queries }) => {
-    for (const [webhookId, ofWebhook] of Map.groupBy(rows, ({ webhook_id }) => webhook_id)) {
-      await queries
-        .deleteFrom("webhook_deliveries")
-        .where("application_id", "=", applicationId)
-        .where("webhook_id", "=", webhookId)
-        .where(
-          "id",
-          "in",
-          ofWebhook.map(({ id }) => id),
-        )
-        .execute();
-    }
+async function retainLog(applicationId: string, { eventLog }: MaintenanceServices): Promise<void> {
+  await eventLog.findEnd(applicationId).catch((error) => {
+    const isOff = error instanceof ApiError && error.condition === "AuthAPICallDisabledByDeveloper";
+    if (!isOff) throw error;
   });
-  return rows.length === rowsPerStep;
+}
+
+async function reseal(row: WebhookRow, { database, webhookSealer }: MaintenanceServices): Promise<void> {
+  const resealed = webhookSealer.resealed(row);
+  if (Object.keys(resealed).length === 0) return;
+  const key = { applicationId: row.application_id, id: row.id };
+  await database.write(async ({ queries }) => {
+    const found = await findWebhook(key, queries);
+    // If an operator has just rotated the secret, the next round reseals it.
+    if (found?.secret !== row.secret || found.headers !== row.headers) return;
+    await updateWebhook(key, resealed, queries);
+  });
 }

@@ -1,17 +1,17 @@
 import { requireApplication } from "../auth/operated-application.ts";
-import { mayDo } from "../config/roles.ts";
-import type { OperatorCaller } from "../contract/route.ts";
 import { Type } from "../contract/schema.ts";
 import type { Queries } from "../db/database.ts";
 import { lockApplication, lockRow } from "../db/lock.ts";
+import { inSteps } from "../db/steps.ts";
 import type { WebhookRow } from "../db/tables.ts";
 import type { Cursor } from "../event-log/cursors.ts";
 import { formatDate } from "../lib/dates.ts";
 import { ApiError } from "../lib/errors.ts";
 import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
-import { makeDeliveriesDue } from "./webhooks.deliveries.store.ts";
-import { readHeaders, readStoredPatterns, readTypes, requireWebhookUrl, writePatterns } from "./webhooks.fields.ts";
+import { findBacklog } from "./webhooks.backlog.ts";
+import { deleteDeliveries, makeDeliveriesDue } from "./webhooks.deliveries.store.ts";
+import { newColumns, readColumns, readTypes, requireOwnerFor, requireWebhookUrl } from "./webhooks.fields.ts";
 import { healthyColumns } from "./webhooks.health.ts";
 import {
   type Backlog,
@@ -23,7 +23,6 @@ import {
   ResumeWebhook,
   RotatedSecret,
   RotateSecret,
-  type WebhookChange,
   WebhookPage,
   WebhookPath,
   WebhookResult,
@@ -32,28 +31,60 @@ import {
 import { newWebhookSecret } from "./webhooks.secrets.ts";
 import {
   countWebhooks,
-  deleteDeliveries,
   deleteWebhook,
   findWebhook,
   insertWebhook,
   listWebhooks as listWebhookRows,
+  readStoredPatterns,
   updateWebhook,
   type WebhookColumns,
+  type WebhookKey,
+  writePatterns,
 } from "./webhooks.store.ts";
-import { findBacklog } from "./webhooks.watch.ts";
 
 const webhooksMax = 20;
 const hourMs = 3_600_000;
 
+const path = "/_/api/applications/{appid}/webhooks";
+const all = { path, tag: "Operators", caller: "operator", pathParameters: WebhooksPath } as const;
+/** What the operations of one webhook have in common. */
+export const ofWebhook = { ...all, path: `${path}/{webhookId}`, pathParameters: WebhookPath } as const;
+
+/** @throws ApiError ItemDoesNotExist */
+export async function requireWebhook(key: WebhookKey, queries: Queries): Promise<WebhookRow> {
+  await requireApplication(key.applicationId, queries);
+  const row = await findWebhook(key, queries);
+  if (row === undefined) throw new ApiError("ItemDoesNotExist");
+  return row;
+}
+
+/** Names the webhook of a path. */
+export function keyOf({ appid, webhookId }: { readonly appid: string; readonly webhookId: string }): WebhookKey {
+  return { applicationId: appid, id: webhookId };
+}
+
+/**
+ * Runs a transaction that changes a webhook, with the row locked.
+ *
+ * @throws ApiError ItemDoesNotExist
+ */
+export function writeWebhook<T>(
+  key: WebhookKey,
+  { database }: Pick<Services, "database">,
+  work: (current: WebhookRow, queries: Queries) => Promise<T>,
+): Promise<T> {
+  return database.write(async ({ queries }) => {
+    await lockRow(database.dialect, "webhooks", key.applicationId, key.id, queries);
+    return work(await requireWebhook(key, queries), queries);
+  });
+}
+
 const createWebhook = operation({
+  ...all,
   method: "POST",
-  path: "/_/api/applications/{appid}/webhooks",
   operation: "createWebhook",
   summary: "Send the events of an application to a URL, from now on",
   description: "The secret that signs them is shown only once.",
-  tag: "Operators",
-  caller: "operator",
-  pathParameters: WebhooksPath,
   parameters: CreateWebhook,
   status: 201,
   result: CreatedWebhook,
@@ -70,16 +101,12 @@ const createWebhook = operation({
     const secret = newWebhookSecret();
     const now = clock.now();
     const row: WebhookRow = {
-      application_id: appid,
-      id,
       ...newColumns,
       ...columns,
-      types: writePatterns(patterns, () => 0),
-      secret: webhookSealer.sealSecret(appid, id, secret),
-      secret_at: now,
+      ...{ application_id: appid, id, types: writePatterns(patterns, () => 0) },
+      ...{ secret: webhookSealer.sealSecret(appid, id, secret), secret_at: now },
       ...cursorColumns(cursor, now),
-      created_at: now,
-      modified_at: now,
+      ...{ created_at: now, modified_at: now },
     };
     await database.write(async ({ queries }) => {
       await lockApplication(database.dialect, appid, queries);
@@ -95,43 +122,12 @@ const createWebhook = operation({
 
 const noBacklog: Backlog = { events: 0, isAtLeast: false, since: undefined };
 
-/** The default columns of a new webhook. */
-const newColumns = {
-  name: "",
-  url: "",
-  types: "[]",
-  format: "standard",
-  header_names: "[]",
-  headers: null,
-  concurrency: 4,
-  timeout_ms: 15_000,
-  per_second: 100,
-  true_locations: 0,
-  state: "active",
-  older_secret: null,
-  older_secret_at: 0,
-  older_secret_ends_at: 0,
-  turn: 0,
-  lease_holder: "",
-  lease_ends_at: 0,
-  wake_at: null,
-  ...healthyColumns,
-  last_success_at: null,
-  last_failure_at: null,
-  mail_due_at: null,
-  tests: 0,
-  tests_since: 0,
-} as const satisfies Partial<WebhookRow>;
-
 const listWebhooks = operation({
+  ...all,
   method: "GET",
-  path: "/_/api/applications/{appid}/webhooks",
   operation: "listWebhooks",
   summary: "List the webhooks of an application, oldest first",
   description: "Secrets and the values of headers are not shown.",
-  tag: "Operators",
-  caller: "operator",
-  pathParameters: WebhooksPath,
   parameters: ListWebhooks,
   status: 200,
   result: WebhookPage,
@@ -150,108 +146,93 @@ const listWebhooks = operation({
 });
 
 const getWebhook = operation({
+  ...ofWebhook,
   method: "GET",
-  path: "/_/api/applications/{appid}/webhooks/{webhookId}",
   operation: "getWebhook",
   summary: "Read a webhook",
   description: "Its secrets and the values of its headers are not shown.",
-  tag: "Operators",
-  caller: "operator",
-  pathParameters: WebhookPath,
   status: 200,
   result: WebhookResult,
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid, webhookId } }, services) {
-    await requireApplication(appid, services.database.reads);
-    return present(await requireWebhook(appid, webhookId, services.database.reads), services);
+  async handle({ path }, services) {
+    return present(await requireWebhook(keyOf(path), services.database.reads), services);
   },
 });
 
 const changeWebhook = operation({
+  ...ofWebhook,
   method: "PATCH",
-  path: "/_/api/applications/{appid}/webhooks/{webhookId}",
   operation: "changeWebhook",
   summary: "Change a webhook, from the next attempt on",
   description: "The secret stays. Types that are added begin with the events after the call.",
-  tag: "Operators",
-  caller: "operator",
-  pathParameters: WebhookPath,
   parameters: ChangeWebhook,
   status: 200,
   result: WebhookResult,
   errors: ["AuthAPICallDisabledByDeveloper", "ItemDoesNotExist", "ObjectPermissionDenied"],
-  async handle({ caller, path: { appid, webhookId }, parameters }, services) {
-    const { database, clock } = services;
-    await requireApplication(appid, database.reads);
-    const found = await requireWebhook(appid, webhookId, database.reads);
-    requireOwnerFor(parameters, found, caller);
+  async handle({ caller, path, parameters }, services) {
+    const key = keyOf(path);
+    const { appid, webhookId } = path;
+    requireOwnerFor(parameters, await requireWebhook(key, services.database.reads), caller);
     const { url, types } = parameters;
     const columns = readColumns(appid, webhookId, parameters, services);
     const patterns = types === undefined ? undefined : readTypes(types);
     if (url !== undefined) await requireUrl(url, services);
     const end = patterns && (await findEnd(appid, services));
-    return change(appid, webhookId, services, (current) => {
+    const changed = await changeRow(key, services, (current) => {
       requireOwnerFor(parameters, current, caller);
       const known = readStoredPatterns(current.types);
       const placed = patterns && end && writePatterns(patterns, (pattern) => known[pattern] ?? end.position);
-      return { ...columns, ...(placed !== undefined && { types: placed }), modified_at: clock.now() };
+      return { ...columns, ...(placed !== undefined && { types: placed }) };
     });
+    return present(changed, services);
   },
 });
 
 const removeWebhook = operation({
+  ...ofWebhook,
   method: "DELETE",
-  path: "/_/api/applications/{appid}/webhooks/{webhookId}",
   operation: "deleteWebhook",
   summary: "Delete a webhook with its deliveries",
   description: "Events that are under way are not waited for.",
-  tag: "Operators",
-  caller: "operator",
-  pathParameters: WebhookPath,
   status: 200,
   result: Type.Literal(true),
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid, webhookId } }, { database, background }) {
-    await requireApplication(appid, database.reads);
-    const isThere = await database.write(({ queries }) => deleteWebhook(appid, webhookId, queries));
+  async handle({ path }, { database, background }) {
+    const key = keyOf(path);
+    await requireApplication(path.appid, database.reads);
+    const isThere = await database.write(({ queries }) => deleteWebhook(key, queries));
     if (!isThere) throw new ApiError("ItemDoesNotExist");
-    background.run(`deliveries of ${webhookId}`, async (signal) => {
-      while (await database.write(({ queries }) => deleteDeliveries(appid, webhookId, queries))) {
-        signal.throwIfAborted(); // if aborted, maintenance deletes the rest
-      }
-    });
+    // If it is aborted, maintenance deletes the rest.
+    background.run(`deliveries of ${key.id}`, (signal) =>
+      inSteps(database, signal, (queries) => deleteDeliveries(key, queries)),
+    );
     return true as const;
   },
 });
 
 const rotateSecret = operation({
+  ...ofWebhook,
   method: "POST",
-  path: "/_/api/applications/{appid}/webhooks/{webhookId}/rotate-secret",
+  path: `${ofWebhook.path}/rotate-secret`,
   operation: "rotateWebhookSecret",
   summary: "Replace the secret of a webhook; the new one is shown only once",
   description: "For some hours events are signed with the old secret, too. A secret from before that ends at once.",
-  tag: "Operators",
-  caller: "operator",
-  pathParameters: WebhookPath,
   parameters: RotateSecret,
   status: 200,
   result: RotatedSecret,
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid, webhookId }, parameters: { overlapHours = 24 } }, services) {
-    const { clock, webhookSealer } = services;
-    await requireApplication(appid, services.database.reads);
+  async handle({ path, parameters: { overlapHours = 24 } }, services) {
     const secret = newWebhookSecret();
-    const now = clock.now();
+    const now = services.clock.now();
     const ends = now + overlapHours * hourMs;
-    const changed = await changeRow(appid, webhookId, services, (current) => {
+    const changed = await changeRow(keyOf(path), services, (current) => {
       const hasPrevious = current.secret !== null && overlapHours > 0;
       return {
-        secret: webhookSealer.sealSecret(appid, webhookId, secret),
+        secret: services.webhookSealer.sealSecret(path.appid, path.webhookId, secret),
         secret_at: now,
         older_secret: hasPrevious ? current.secret : null,
         older_secret_at: hasPrevious ? current.secret_at : 0,
         older_secret_ends_at: hasPrevious ? ends : 0,
-        modified_at: now,
       };
     });
     return { secret, ...(changed.older_secret !== null && { previousEnds: formatDate(ends) }) };
@@ -259,108 +240,55 @@ const rotateSecret = operation({
 });
 
 const pauseWebhook = operation({
+  ...ofWebhook,
   method: "POST",
-  path: "/_/api/applications/{appid}/webhooks/{webhookId}/pause",
+  path: `${ofWebhook.path}/pause`,
   operation: "pauseWebhook",
   summary: "Stop sending events to a webhook",
   description: "They wait as long as the log keeps them.",
-  tag: "Operators",
-  caller: "operator",
-  pathParameters: WebhookPath,
   status: 200,
   result: WebhookResult,
   errors: ["ItemDoesNotExist"],
-  async handle({ path: { appid, webhookId } }, services) {
-    await requireApplication(appid, services.database.reads);
-    return change(appid, webhookId, services, () => ({
-      ...healthyColumns,
-      state: "paused",
-      modified_at: services.clock.now(),
-    }));
+  async handle({ path }, services) {
+    return present(await changeRow(keyOf(path), services, () => ({ ...healthyColumns, state: "paused" })), services);
   },
 });
 
 const resumeWebhook = operation({
+  ...ofWebhook,
   method: "POST",
-  path: "/_/api/applications/{appid}/webhooks/{webhookId}/resume",
+  path: `${ofWebhook.path}/resume`,
   operation: "resumeWebhook",
   summary: "Send events to a webhook again",
   description: "Also to one that is failing or disabled. Deliveries that wait for another attempt are due at once.",
-  tag: "Operators",
-  caller: "operator",
-  pathParameters: WebhookPath,
   parameters: ResumeWebhook,
   status: 200,
   result: WebhookResult,
   errors: ["AuthAPICallDisabledByDeveloper", "ItemDoesNotExist"],
-  async handle({ path: { appid, webhookId }, parameters: { from = "stopped" } }, services) {
+  async handle({ path, parameters: { from = "stopped" } }, services) {
     const { database, clock, webhookSealer, webhookRunner } = services;
-    await requireApplication(appid, database.reads);
-    await requireWebhook(appid, webhookId, database.reads);
+    const { appid } = path;
+    const key = keyOf(path);
+    await requireWebhook(key, database.reads);
     const end = await findEnd(appid, services);
     const now = clock.now();
-    const makeDue = (queries: Queries) => makeDeliveriesDue(appid, webhookId, now, queries);
-    const columnsFor = (current: WebhookRow): WebhookColumns => {
+    const resumed = await changeRow(key, services, async (current, queries) => {
       if (webhookSealer.open(current, now) === undefined) {
         const message = "Set the headers and rotate the secret of the webhook first, which an import does not bring.";
         throw new ApiError("ParameterOutOfRange", message);
       }
+      await makeDeliveriesDue(key, now, queries);
       const isMoved = from === "now" || current.log === ""; // an imported webhook has no position in this log
-      return {
-        ...healthyColumns,
-        state: "active",
-        wake_at: now,
-        ...(isMoved && { ...cursorColumns(end, now), turn: current.turn + 1 }),
-        modified_at: now,
-      };
-    };
-    const resumed = await change(appid, webhookId, services, columnsFor, makeDue);
+      const moved = isMoved && { ...cursorColumns(end, now), turn: current.turn + 1 };
+      return { ...healthyColumns, state: "active", wake_at: now, ...moved };
+    });
     database.afterCommit(() => webhookRunner.expect(appid));
-    return resumed;
+    return present(resumed, services);
   },
 });
 
 function cursorColumns({ log, position, id }: Cursor, now: number) {
   return { log, position, event_id: id, position_at: now };
-}
-
-/** Returns the columns that a request changes. @throws ApiError ParameterIncorrectFormat, ParameterOutOfRange */
-function readColumns(
-  appid: string,
-  id: string,
-  { url, name, format, headers, concurrency, timeoutMs, perSecond, trueLocations }: WebhookChange,
-  { webhookSealer }: Pick<Services, "webhookSealer">,
-): WebhookColumns {
-  const ownHeaders = headers === undefined ? undefined : readHeaders(headers);
-  return {
-    ...(url !== undefined && { url }),
-    ...(name !== undefined && { name }),
-    ...(format !== undefined && { format }),
-    ...(ownHeaders !== undefined && {
-      header_names: JSON.stringify([...ownHeaders.keys()]),
-      headers: webhookSealer.sealHeaders(appid, id, ownHeaders),
-    }),
-    ...(concurrency !== undefined && { concurrency }),
-    ...(timeoutMs !== undefined && { timeout_ms: timeoutMs }),
-    ...(perSecond !== undefined && { per_second: perSecond }),
-    ...(trueLocations !== undefined && { true_locations: trueLocations ? 1 : 0 }),
-  };
-}
-
-/**
- * Only owners may let a webhook send true locations, or change the URL of one that does.
- *
- * @throws ApiError ObjectPermissionDenied
- */
-function requireOwnerFor(
-  { url, headers, trueLocations }: WebhookChange,
-  current: WebhookRow | undefined,
-  { role }: OperatorCaller,
-): void {
-  const isTrue = current?.true_locations === 1;
-  const isSwitched = trueLocations !== undefined && trueLocations !== isTrue;
-  const isLedElsewhere = isTrue && (url !== undefined || headers !== undefined);
-  if ((isSwitched || isLedElsewhere) && !mayDo(role, "owner")) throw new ApiError("ObjectPermissionDenied");
 }
 
 function requireUrl(url: string, { database, outgoing }: Services): Promise<void> {
@@ -372,46 +300,21 @@ function findEnd(appid: string, { database, eventLog }: Services): Promise<Curso
   return database.outsideTransaction(`end of the log of ${appid}`, () => eventLog.findEnd(appid), { hasEffect: true });
 }
 
-/** @throws ApiError ItemDoesNotExist */
-export async function requireWebhook(appid: string, id: string, queries: Queries): Promise<WebhookRow> {
-  const row = await findWebhook(appid, id, queries);
-  if (row === undefined) throw new ApiError("ItemDoesNotExist");
-  return row;
-}
-
-type ColumnsFor = (current: WebhookRow) => WebhookColumns;
-
 /**
- * Changes a webhook depending on its current state.
+ * Changes columns of a webhook depending on its current state.
  *
- * @param also runs in the same transaction
  * @throws ApiError ItemDoesNotExist
  */
 function changeRow(
-  appid: string,
-  id: string,
-  { database }: Services,
-  columnsFor: ColumnsFor,
-  also?: (queries: Queries) => Promise<void>,
+  key: WebhookKey,
+  services: Pick<Services, "database" | "clock">,
+  columnsFor: (current: WebhookRow, queries: Queries) => WebhookColumns | Promise<WebhookColumns>,
 ): Promise<WebhookRow> {
-  return database.write(async ({ queries }) => {
-    await lockRow(database.dialect, "webhooks", appid, id, queries);
-    const current = await requireWebhook(appid, id, queries);
-    const columns = columnsFor(current);
-    await updateWebhook(appid, id, columns, queries);
-    await also?.(queries);
+  return writeWebhook(key, services, async (current, queries) => {
+    const columns = { ...(await columnsFor(current, queries)), modified_at: services.clock.now() };
+    await updateWebhook(key, columns, queries);
     return { ...current, ...columns };
   });
-}
-
-async function change(
-  appid: string,
-  id: string,
-  services: Services,
-  columnsFor: ColumnsFor,
-  also?: (queries: Queries) => Promise<void>,
-) {
-  return present(await changeRow(appid, id, services, columnsFor, also), services);
 }
 
 async function present(row: WebhookRow, { database, clock }: Services) {

@@ -1,10 +1,9 @@
-import { AsyncResource } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
 import { runInCall } from "../lib/current-call.ts";
 import { FairQueue } from "../limits/fair-queue.ts";
 import type { Outcome } from "./webhooks.attempt.ts";
-import type { WebhookName } from "./webhooks.serving.store.ts";
 import { type ServingServices, serveWebhook } from "./webhooks.serving.ts";
+import type { WebhookKey } from "./webhooks.store.ts";
 
 export interface QueueBounds {
   /** The number of webhooks served concurrently; an application may have 20. */
@@ -13,99 +12,101 @@ export interface QueueBounds {
   readonly sliceMs: number;
 }
 
-/** Serves a bounded number of this process's webhooks concurrently, fairly among applications. */
-export interface WebhookQueue {
-  /** Serves a webhook, and again if it is already being served. Resolves when it has been. */
-  serve(name: WebhookName, services: ServingServices): Promise<void>;
-  /** Whether a webhook is being served or queued. */
-  has(id: string): boolean;
-  /** Requeues webhooks whose time slice has expired, while others wait. */
-  stopExpiredSlices(): void;
-  /** Resolves when all webhooks in service have been served. */
-  idle(): Promise<unknown>;
-  /** The number of attempts by outcome, since the start of this process. */
-  readonly outcomes: ReadonlyMap<Outcome, number>;
-  readonly servingCount: number;
-}
-
 const waitingMax = 10_000;
 
-/** @param stopping aborted to serve no further webhooks */
-export function createWebhookQueue({ servedMax, sliceMs }: QueueBounds, stopping: AbortSignal): WebhookQueue {
-  const holder = randomUUID();
-  const outcomes = new Map<Outcome, number>();
-  const serving = new Map<string, Promise<void>>();
-  /** Webhooks that received more work while they were served. */
-  const rerun = new Set<string>();
-  /** The webhooks in service: the start of their time slice, and the controller that stops it. */
-  const slices = new Map<string, { readonly since: number; readonly stop: AbortController }>();
-  // Deliveries must not run inside the transaction of the call whose event caused them.
-  const outside = new AsyncResource("WebhookQueue");
-  const lane = { weight: 1, waitingMax, waitingPerApplicationMax: waitingMax, waitingPerCallerMax: 1 };
-  const queue = new FairQueue({
-    name: "webhook",
-    runningMax: servedMax,
-    lanes: { webhook: lane },
-    refuse: () => new Error("too many webhooks wait"),
-  });
+/** A webhook that is queued or being served. */
+interface Served {
+  done: Promise<void>;
+  /** Whether it received more work while it was served. */
+  isAgain: boolean;
+  /** The start of its time slice; undefined while it is queued. */
+  since: number | undefined;
+  readonly stop: AbortController;
+}
 
-  function serve(name: WebhookName, services: ServingServices): Promise<void> {
-    const running = serving.get(name.id);
+/** Serves a bounded number of this process's webhooks concurrently, fairly among applications. */
+export class WebhookQueue {
+  /** The number of attempts by outcome, since the start of this process. */
+  readonly outcomes = new Map<Outcome, number>();
+  readonly #bounds: QueueBounds;
+  readonly #stopping: AbortSignal;
+  readonly #holder = randomUUID();
+  readonly #served = new Map<string, Served>();
+  readonly #queue: FairQueue<"webhook">;
+
+  /** @param stopping aborted to serve no further webhooks */
+  constructor(bounds: QueueBounds, stopping: AbortSignal) {
+    this.#bounds = bounds;
+    this.#stopping = stopping;
+    const lane = { weight: 1, waitingMax, waitingPerApplicationMax: waitingMax, waitingPerCallerMax: 1 };
+    this.#queue = new FairQueue({
+      name: "webhook",
+      runningMax: bounds.servedMax,
+      lanes: { webhook: lane },
+      refuse: () => new Error("too many webhooks wait"),
+    });
+  }
+
+  get servingCount(): number {
+    return this.#queue.statistics().webhook.running;
+  }
+
+  /** Whether a webhook is being served or queued. */
+  has(id: string): boolean {
+    return this.#served.has(id);
+  }
+
+  /** Serves a webhook, and again if it is already being served. Resolves when it has been. */
+  async serve(key: WebhookKey, services: ServingServices): Promise<void> {
+    const running = this.#served.get(key.id);
     if (running !== undefined) {
-      rerun.add(name.id);
-      return running;
+      running.isAgain = true;
+      return running.done;
     }
-    if (stopping.aborted) return Promise.resolve();
-    const done = outside
-      .runInAsyncScope(() =>
-        queue.run({ lane: "webhook", application: name.applicationId, caller: name.id }, () =>
-          runInCall({ work: "webhook" }, () => serveSlice(name, services)),
-        ),
-      )
-      .catch((err) => {
-        if (!stopping.aborted) services.log.warn({ err, webhook: name.id }, "a webhook could not be served");
-      })
-      .then(() => {
-        serving.delete(name.id);
-        if (rerun.delete(name.id)) void serve(name, services);
-      });
-    serving.set(name.id, done);
-    return done;
+    if (this.#stopping.aborted) return;
+    const served: Served = { done: Promise.resolve(), isAgain: false, since: undefined, stop: new AbortController() };
+    this.#served.set(key.id, served);
+    served.done = this.#run(key, served, services).then(() => {
+      this.#served.delete(key.id);
+      if (served.isAgain) void this.serve(key, services);
+    });
+    return served.done;
   }
 
-  async function serveSlice(name: WebhookName, services: ServingServices): Promise<void> {
-    if (stopping.aborted) return;
-    const stop = new AbortController();
-    slices.set(name.id, { since: performance.now(), stop });
+  async #run(key: WebhookKey, served: Served, services: ServingServices): Promise<void> {
+    const options = {
+      holder: this.#holder,
+      signal: AbortSignal.any([this.#stopping, served.stop.signal]),
+      onAttempt: (outcome: Outcome) => void this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1),
+    };
+    const ticket = { lane: "webhook", application: key.applicationId, caller: key.id } as const;
     try {
-      await serveWebhook(name, services, {
-        holder,
-        signal: AbortSignal.any([stopping, stop.signal]),
-        onAttempt: (outcome: Outcome) => void outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1),
+      await this.#queue.run(ticket, async () => {
+        if (this.#stopping.aborted) return;
+        served.since = performance.now();
+        await runInCall({ work: "webhook" }, () => serveWebhook(key, services, options));
       });
-    } finally {
-      slices.delete(name.id);
+    } catch (err) {
+      if (!this.#stopping.aborted) services.log.warn({ err, webhook: key.id }, "a webhook could not be served");
     }
   }
 
-  return {
-    serve,
-    has: (id) => serving.has(id),
-    stopExpiredSlices() {
-      let { waiting } = queue.statistics().webhook;
-      const now = performance.now();
-      for (const [id, { since, stop }] of slices) {
-        if (waiting === 0) return;
-        if (stop.signal.aborted || now - since < sliceMs) continue;
-        waiting -= 1;
-        rerun.add(id);
-        stop.abort();
-      }
-    },
-    idle: () => Promise.all(serving.values()),
-    outcomes,
-    get servingCount() {
-      return slices.size;
-    },
-  };
+  /** Requeues webhooks whose time slice has expired, while others wait. */
+  stopExpiredSlices(): void {
+    let { waiting } = this.#queue.statistics().webhook;
+    const startedBefore = performance.now() - this.#bounds.sliceMs;
+    for (const served of this.#served.values()) {
+      if (waiting === 0) return;
+      const { since, stop } = served;
+      if (since === undefined || since > startedBefore || stop.signal.aborted) continue;
+      waiting -= 1;
+      served.isAgain = true;
+      stop.abort();
+    }
+  }
+
+  /** Resolves when all webhooks in service have been served. */
+  async idle(): Promise<void> {
+    await Promise.all(Array.from(this.#served.values(), ({ done }) => done));
+  }
 }

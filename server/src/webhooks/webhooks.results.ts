@@ -1,131 +1,118 @@
 import { lockRow } from "../db/lock.ts";
 import type { WebhookDeliveryRow, WebhookRow } from "../db/tables.ts";
 import type { EventRecorder } from "../event-log/recorder.ts";
-import type { IdGenerator } from "../lib/ids.ts";
+import type { Background } from "../jobs/background.ts";
 import type { AttemptResult } from "./webhooks.attempt.ts";
-import { closeOtherDeliveries, insertDeliveries } from "./webhooks.deliveries.store.ts";
-import type { Entry } from "./webhooks.entries.ts";
+import { closeOtherDeliveries, insertDeliveries, updateDelivery } from "./webhooks.deliveries.store.ts";
 import { nextAttemptAt, nextHealth } from "./webhooks.health.ts";
-import { admitMailAboutDisabled, type MailServices } from "./webhooks.mail.ts";
-import { leaseMs, updateDelivery, type WebhookName } from "./webhooks.serving.store.ts";
-import { findWebhook, updateWebhook } from "./webhooks.store.ts";
-import type { LogPosition } from "./webhooks.window.ts";
+import type { ReachedPosition, WindowItem } from "./webhooks.log.ts";
+import { admitMailAboutDisabled, type MailServices, mailAboutDisabled } from "./webhooks.mail.ts";
+import { findWebhook, leaseMs, updateWebhook, type WebhookKey } from "./webhooks.store.ts";
 
-/** A finished attempt. */
-export interface FinishedAttempt {
-  readonly entry: Entry;
+/** An attempt to send an event. */
+export interface Attempt {
+  readonly delivery: WebhookDeliveryRow;
+  /** Whether the delivery has no row yet, because this is its first attempt. */
+  readonly isNew: boolean;
+  /** Whether it is made because the webhook is failing. */
+  readonly isProbe: boolean;
+  /** For a probe with an event of the log: whether no event for the webhook is between its cursor and this one. */
+  readonly isNext?: boolean;
+  readonly item?: WindowItem;
+}
+
+export interface FinishedAttempt extends Attempt {
   /** Undefined when the log no longer has the event. */
   readonly result: AttemptResult | undefined;
 }
 
 export interface ResultServices extends MailServices {
+  readonly background: Background;
   readonly events: EventRecorder;
-  readonly ids: IdGenerator;
 }
 
 interface Progress {
   readonly holder: string;
-  readonly ended: readonly FinishedAttempt[];
+  readonly finished: readonly FinishedAttempt[];
   /** The log position that the webhook has reached, and the `turn` of the row under which the log was read. */
-  readonly reached: LogPosition | undefined;
+  readonly reached: ReachedPosition | undefined;
   readonly turn: number | undefined;
 }
 
 /**
  * Stores results and the log position, in one transaction that extends the lease.
  *
- * @returns undefined if another process has taken the lease, or the webhook no longer exists
+ * @returns false if another process has taken the lease, or the webhook no longer exists
  */
 export function storeResults(
-  name: WebhookName,
-  { holder, ended, reached, turn }: Progress,
+  key: WebhookKey,
+  { holder, finished, reached, turn }: Progress,
   services: ResultServices,
-): Promise<{ readonly isMailDue: boolean } | undefined> {
-  const { database, clock, ids, events } = services;
-  const { applicationId, id } = name;
+): Promise<boolean> {
+  const { database, clock, events, background } = services;
+  const { applicationId, id } = key;
 
-  return database.write(async ({ queries }) => {
+  return database.write(async ({ queries, afterCommit }) => {
     await lockRow(database.dialect, "webhooks", applicationId, id, queries);
-    const current = await findWebhook(applicationId, id, queries);
-    if (current === undefined || current.lease_holder !== holder) return undefined;
+    const current = await findWebhook(key, queries);
+    if (current === undefined || current.lease_holder !== holder) return false;
     const now = clock.now();
     const isOfTurn = current.turn === turn;
     let health = current;
     let moved = isOfTurn ? reached : undefined;
     const added: WebhookDeliveryRow[] = [];
-    for (const { entry, result } of ended) {
-      health = healthAfter({ entry, result }, health, now);
-      const isAccepted = result?.outcome === "delivered";
-      if (entry.isProbe && entry.delivery === undefined && !isAccepted) continue; // its log position does not change
-      const row = nextRow(entry, result, current, health, now, () => ids.newId("WebhookDelivery"));
-      if (entry.delivery === undefined) added.push(row);
+    for (const attempt of finished) {
+      health = healthAfter(attempt, health, now);
+      const isAccepted = attempt.result?.outcome === "delivered";
+      if (attempt.isProbe && attempt.isNew && !isAccepted) continue; // the log still has the event, and its turn comes
+      const row = rowAfter(attempt, health, now);
+      if (attempt.isNew) added.push(row);
       else await updateDelivery(row, queries);
       if (isAccepted && row.is_replay === 1) await closeOtherDeliveries(row, queries);
-      if (entry.isProbe && entry.isNext && isOfTurn) {
-        moved = { log: current.log, position: entry.position, id: entry.eventId, at: now };
-      }
+      if (attempt.isNext && isOfTurn) moved = { log: current.log, position: row.position, id: row.event_id, at: now };
     }
     await insertDeliveries(added, queries);
     const isDisabled = health.state === "disabled" && current.state !== "disabled";
     if (isDisabled) await events.record(applicationId, { type: "webhook.disabled", objectId: id }, queries);
-    const isMailDue = isDisabled && (await admitMailAboutDisabled(name, services, queries));
+    const isMailDue = isDisabled && (await admitMailAboutDisabled(key, services, queries));
     const { state, failures, failed_events, failing_since, probes, probed } = health;
     const { held_until, held_since, last_success_at, last_failure_at } = health;
-    await updateWebhook(
-      applicationId,
-      id,
-      {
-        ...{ state, failures, failed_events, failing_since, probes, probed },
-        ...{ held_until, held_since, last_success_at, last_failure_at },
-        ...(moved && { log: moved.log, position: moved.position, event_id: moved.id, position_at: moved.at }),
-        ...(isMailDue && { mail_due_at: now }),
-        lease_ends_at: now + leaseMs,
-      },
-      queries,
-    );
-    return { isMailDue };
+    const columns = {
+      ...{ state, failures, failed_events, failing_since, probes, probed },
+      ...{ held_until, held_since, last_success_at, last_failure_at },
+      ...(moved && { log: moved.log, position: moved.position, event_id: moved.id, position_at: moved.at }),
+      ...(isMailDue && { mail_due_at: now }),
+      lease_ends_at: now + leaseMs,
+    };
+    await updateWebhook(key, columns, queries);
+    if (isMailDue) afterCommit(() => background.run(`mail about ${id}`, () => mailAboutDisabled(key, services)));
+    return true;
   });
 }
 
-function healthAfter({ entry, result }: FinishedAttempt, health: WebhookRow, now: number): WebhookRow {
+function healthAfter({ delivery, isProbe, result }: FinishedAttempt, health: WebhookRow, now: number): WebhookRow {
   if (result === undefined) return health;
-  const { eventId, isProbe, delivery, position } = entry;
-  const judged = nextHealth(health, result, { eventId, isProbe, now });
-  return { ...health, ...judged, ...(isProbe && { probed: delivery?.id ?? `${position}` }) };
+  const judged = nextHealth(health, result, { eventId: delivery.event_id, isProbe, now });
+  return { ...health, ...judged, ...(isProbe && { probed: `${delivery.position}` }) };
 }
 
 /** Returns the row of a delivery after an attempt. */
-function nextRow(
-  { eventId, type, position, isProbe, delivery }: Entry,
-  result: AttemptResult | undefined,
-  { application_id, id: webhook_id, log }: WebhookRow,
+function rowAfter(
+  { delivery, isProbe, result }: FinishedAttempt,
   { held_until }: WebhookRow,
   now: number,
-  newId: () => string,
 ): WebhookDeliveryRow {
-  const row: WebhookDeliveryRow = {
-    ...(delivery ?? {
-      ...{ application_id, webhook_id, id: newId(), event_id: eventId, type, log, position, attempt: 0 },
-      ...{ state: "waiting", is_replay: 0, created_at: now, next_attempt_at: now },
-    }),
-    status: result?.status ?? null,
-    ms: result?.ms ?? null,
-    error: result === undefined ? "eventGone" : (result.error ?? null),
-    response: result?.response ?? null,
+  const answered = {
+    ...{ ...delivery, status: result?.status ?? null, ms: result?.ms ?? null },
+    ...{ error: result?.error ?? null, response: result?.response ?? null },
   };
-  switch (result?.outcome) {
-    case undefined:
-      return { ...row, state: "dead", next_attempt_at: null };
-    case "delivered":
-      return { ...row, state: "delivered", attempt: row.attempt + 1, next_attempt_at: null };
-    case "held":
-      return { ...row, next_attempt_at: held_until };
-    default:
-  }
-  if (isProbe) return row; // attempts do not count while the webhook is failing
-  if (result?.outcome === "refused")
-    return { ...row, state: "refused", attempt: row.attempt + 1, next_attempt_at: null };
-  const attempt = row.attempt + 1;
+  if (result === undefined) return { ...answered, state: "dead", error: "eventGone", next_attempt_at: null };
+  const { outcome } = result;
+  if (outcome === "held") return { ...answered, next_attempt_at: held_until };
+  const attempt = delivery.attempt + 1;
+  if (outcome === "delivered") return { ...answered, state: "delivered", attempt, next_attempt_at: null };
+  if (isProbe) return answered; // attempts do not count while the webhook is failing
+  if (outcome === "refused") return { ...answered, state: "refused", attempt, next_attempt_at: null };
   const nextAt = nextAttemptAt(attempt, now);
-  return { ...row, attempt, state: nextAt === undefined ? "dead" : "failed", next_attempt_at: nextAt ?? null };
+  return { ...answered, attempt, state: nextAt === undefined ? "dead" : "failed", next_attempt_at: nextAt ?? null };
 }

@@ -2,10 +2,10 @@ import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 import type { WebhookRow, WebhookState } from "../db/tables.ts";
 import { rowsPerRead } from "../event-log/log-rows.store.ts";
-import { sumOpenDeliveries } from "./webhooks.deliveries.store.ts";
-import { typesOf } from "./webhooks.fields.ts";
+import { sumWaiting } from "./webhooks.deliveries.store.ts";
+import { typesOf } from "./webhooks.log.ts";
 import type { Backlog } from "./webhooks.operator.contract.ts";
-import { listWatched } from "./webhooks.serving.store.ts";
+import { listWatched } from "./webhooks.store.ts";
 
 /**
  * Counts a webhook's events behind its cursor, and those that wait for another attempt. The log has no index by type,
@@ -25,9 +25,9 @@ export async function findBacklog(row: WebhookRow, queries: Queries): Promise<Ba
       select type, at from (${ofLog} and position is null order by number limit ${rowsPerRead}) as unplaced
     ) as behind`.execute(queries);
   const [behind] = rows;
-  const open = await sumOpenDeliveries(application_id, id, rowsPerRead, queries);
-  const since = [behind?.oldest_at, open.oldestAt].filter((at) => typeof at === "number");
-  const events = Number(behind?.count ?? 0) + open.count;
+  const waiting = await sumWaiting({ applicationId: application_id, id }, rowsPerRead, queries);
+  const since = [behind?.oldest_at, waiting.oldestAt].filter((at) => typeof at === "number");
+  const events = Number(behind?.count ?? 0) + waiting.count;
   return {
     events: Math.min(rowsPerRead, events),
     isAtLeast: Number(behind?.examined ?? 0) >= rowsPerRead || events > rowsPerRead,
@@ -47,41 +47,15 @@ export interface WebhookStatistics {
   }[];
 }
 
-/** Monitors webhooks while metrics are scraped. */
-export interface WebhookWatch {
-  /** Returns the latest statistics. Each call keeps the queries going. */
-  latest(): WebhookStatistics;
-  /** Queries the statistics again if metrics were scraped recently. */
-  refresh(): Promise<void>;
-}
-
-/** After this time without a scrape, the queries stop. */
-const scrapedMsMax = 300_000;
 /** The number of webhooks whose waiting events are counted, starting with those that do not receive events. */
 const countedMax = 1_000;
 
-/** @param onFirst called at the first scrape after a pause, to start the queries */
-export function createWebhookWatch({ database }: { readonly database: Database }, onFirst: () => void): WebhookWatch {
-  let scrapedAt = Number.NEGATIVE_INFINITY;
-  let found: WebhookStatistics = { states: new Map(), behind: [] };
-
-  return {
-    latest() {
-      const isFirst = performance.now() - scrapedAt > scrapedMsMax;
-      scrapedAt = performance.now();
-      if (isFirst) onFirst();
-      return found;
-    },
-
-    async refresh() {
-      if (performance.now() - scrapedAt > scrapedMsMax) return;
-      const { states, rows } = await listWatched(countedMax, database.reads);
-      const behind: WebhookStatistics["behind"][number][] = [];
-      for (const row of rows) {
-        const { events, since } = await findBacklog(row, database.reads);
-        if (since !== undefined) behind.push({ applicationId: row.application_id, id: row.id, events, since });
-      }
-      found = { states, behind };
-    },
-  };
+export async function findStatistics({ reads }: Pick<Database, "reads">): Promise<WebhookStatistics> {
+  const { states, rows } = await listWatched(countedMax, reads);
+  const behind: WebhookStatistics["behind"][number][] = [];
+  for (const row of rows) {
+    const { events, since } = await findBacklog(row, reads);
+    if (since !== undefined) behind.push({ applicationId: row.application_id, id: row.id, events, since });
+  }
+  return { states, behind };
 }
