@@ -54,16 +54,17 @@ function renderInline(value: unknown): string {
 
 function renderMetrics(): string {
   const rows = Object.entries(metricCatalogue).map(([name, { type, labels, across, help }]) => {
-    return `| \`${name}\` | ${type} | ${labels.join(", ")} | ${across} | ${help} |`;
+    const kind = across === "sum" ? type : `${type}, ${across}`;
+    return `| \`${name}\` | ${kind} | ${labels.join(", ")} | ${help} |`;
   });
   return `<!-- Written by "npm run docs" from server/src/monitoring/catalogue.ts. -->
 # Metrics for Prometheus
 
-The metrics of \`/_/prometheus\` (see [Monitoring](monitoring.md#prometheus)). Times are in seconds, sizes in bytes. Of
-several processes that are scraped as one, *across* says how their values become one.
+The metrics of \`/_/prometheus\` (see [Monitoring](monitoring.md#prometheus)). Times are in seconds, sizes in bytes. Values of
+several processes that are scraped as one are added, or the maximum or the first of them is taken, where the type says so.
 
-| name | type | labels | across | what it is |
-|---|---|---|---|---|
+| name | type | labels | what it is |
+|---|---|---|---|
 ${rows.join("\n")}
 
 Metrics that begin with \`process_\` and \`nodejs_\` (processor time, memory, open files, the delay of the event loop, garbage
