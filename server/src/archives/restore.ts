@@ -12,7 +12,7 @@ import type { Database, Transaction } from "../db/database.ts";
 import { isSqliteBusy } from "../db/dialect.ts";
 import { migrate } from "../db/migrate.ts";
 import { openDatabase } from "../db/open.ts";
-import { addressOf } from "../db/postgres/address.ts";
+import { addressOf } from "../db/postgres/connection-settings.ts";
 import type { StoredRow } from "../db/snapshot.ts";
 import { createLogRenaming, finishRestoredLogs } from "../event-log/restored-logs.ts";
 import type { Clock } from "../lib/clock.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { addressOf } from "../db/postgres/address.ts";
+import { addressOf } from "../db/postgres/connection-settings.ts";
 import { databaseUrl } from "./database-url.ts";
 
 describe("DATABASE_URL", () => {

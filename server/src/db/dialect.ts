@@ -1,7 +1,7 @@
 import { PostgresAdapter, type QueryExecutorProvider, type RawBuilder, sql } from "kysely";
 import { ApiError } from "../lib/errors.ts";
 import { fieldsOf } from "../lib/fields.ts";
-import { liftBounds } from "./postgres/bounds.ts";
+import { liftBounds } from "./postgres/connection-settings.ts";
 
 /**
  * All differences between the engines that are visible outside `db/`, named so that other code never checks the engine.

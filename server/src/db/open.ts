@@ -11,7 +11,7 @@ export async function findDatabaseProblem(
   options: Pick<DatabaseOptions, "timeoutMs" | "isPooled">,
 ): Promise<string | undefined> {
   if (url.startsWith("file:")) return undefined;
-  return (await import("./postgres/check.ts")).findPostgresProblem(url, options);
+  return (await import("./postgres/postgres.ts")).findPostgresProblem(url, options);
 }
 
 /**

@@ -1,5 +1,6 @@
-import { type Compilable, CompiledQuery, type RawBuilder } from "kysely";
+import { type Compilable, CompiledQuery, type Dialect, Kysely, type QueryResult, type RawBuilder } from "kysely";
 import type { Queries } from "./database.ts";
+import type { Tables } from "./tables.ts";
 
 /** Stands for a value while a statement is built. */
 class Placeholder {
@@ -180,9 +181,41 @@ export interface PreparedRunner {
 
 const runners = new WeakMap<Queries, PreparedRunner>();
 
-/** Makes the prepared statements of these queries use this runner. */
-export function runPrepared(queries: Queries, runner: PreparedRunner): void {
-  runners.set(queries, runner);
+/** Runs a statement of Kysely. */
+export type ExecuteQuery = <R>(query: CompiledQuery) => Promise<QueryResult<R>>;
+
+/**
+ * Creates queries whose statements are compiled for an engine.
+ *
+ * @param execute runs each statement, on a connection that it chooses
+ * @param runner runs the prepared statements
+ */
+export function createQueries(
+  engine: Pick<Dialect, "createAdapter" | "createQueryCompiler" | "createIntrospector">,
+  execute: ExecuteQuery,
+  runner?: PreparedRunner,
+): Queries {
+  const connection = { executeQuery: execute, streamQuery: refuse };
+  const queries = new Kysely<Tables>({
+    dialect: {
+      ...engine,
+      createDriver: () => ({
+        init: async () => {},
+        acquireConnection: async () => connection,
+        beginTransaction: refuse,
+        commitTransaction: refuse,
+        rollbackTransaction: refuse,
+        releaseConnection: async () => {},
+        destroy: async () => {},
+      }),
+    },
+  });
+  if (runner !== undefined) runners.set(queries, runner);
+  return queries;
+}
+
+function refuse(): never {
+  throw new Error("Only Database.write begins transactions, and nothing streams, because pages are small");
 }
 
 /** @returns undefined when the statement names no application, or binds a value that is not one of its parameters */

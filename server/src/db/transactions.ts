@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout } from "node:timers/promises";
 import { currentCall, runAsPart, runInCall } from "../lib/current-call.ts";
 import { ApiError } from "../lib/errors.ts";
-import type { OuterTransaction, OutsideOptions, Queries, Transaction, WriteOptions } from "./database.ts";
+import type { Database, OuterTransaction, Queries } from "./database.ts";
 import { isUndone } from "./dialect.ts";
 import type { Outcomes } from "./outcomes.ts";
 import { attemptsMax, type EngineWrite, type GroupedWrite, OuterTransactionRun } from "./outer-transaction.ts";
@@ -31,15 +31,8 @@ async function retryUntilSuccess<T>(run: () => Promise<T>, timeoutMs: number): P
 }
 
 /** The implementation behind `Database`; see the methods there. */
-export interface Transactions {
-  write<T>(work: (transaction: Transaction) => Promise<T>, options?: WriteOptions): Promise<T>;
-  nestTransactions<T>(
-    work: (outer: OuterTransaction) => Promise<T>,
-    options: { readonly isSplittable: boolean },
-  ): Promise<T>;
-  outsideTransaction<T>(key: string, work: () => Promise<T>, options?: OutsideOptions): Promise<T>;
-  afterCommit(effect: () => void): void;
-  hasPendingEffects(): boolean;
+export interface Transactions
+  extends Pick<Database, "write" | "nestTransactions" | "outsideTransaction" | "afterCommit" | "hasPendingEffects"> {
   /** The connection for statements of the running work, once its transaction has begun. */
   queries(): Queries | undefined;
   /** Marks the transaction of the running work as lost. */

@@ -1,33 +1,26 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { CompiledQuery, type DatabaseConnection, type QueryResult } from "kysely";
-import { type CurrentCall, runInCall } from "../../lib/current-call.ts";
+import { runInCall } from "../../lib/current-call.ts";
 import { ApiError } from "../../lib/errors.ts";
 import type { Queries, Transaction } from "../database.ts";
 import { isConflict } from "../dialect.ts";
 import type { GroupedWrite } from "../outer-transaction.ts";
-import { runPrepared, type Statement } from "../prepared.ts";
 import { createAdditions } from "./additions.ts";
-import { type PostgresConnection, refuseStreaming } from "./connection.ts";
-import { type ArrayRows, createLookups, type LookupRunners } from "./lookups.ts";
+import { createLookups } from "./lookups.ts";
+import type { PostgresPool } from "./pool.ts";
+import { createPostgresQueries, executeBy, type RunStatement, readRows } from "./queries.ts";
+import { type PostgresTransaction, transact } from "./transaction.ts";
 
 type Work<T> = (transaction: Transaction) => Promise<T>;
 
-export interface GroupEngine {
-  /** Runs work in a separate transaction. */
-  ungrouped<T>(work: Work<T>): Promise<T>;
-  /** Returns a connection that no other transaction uses. */
-  connect(): PostgresConnection;
-  queriesOver(connection: DatabaseConnection): Queries;
-  /** Whether concurrent additions may be sent as arrays (`createAdditions`). */
-  takesArrays(): boolean;
-}
+/** Runs work in a separate transaction. */
+type WriteUngrouped = <T>(work: Work<T>) => Promise<T>;
 
 /** Concurrent groups of one application: one writes while the other waits for the disk. */
 const concurrentGroupsMax = 2;
 /** Bounds the duration of one transaction, for which its writes wait. */
 const membersMax = 64;
-/** How long a group waits for a lock: all of its writes wait. */
-const lockMsMax = 20;
+/** A group waits up to 20 ms for a lock: all of its writes wait. */
+const waitForLocks = "set local lock_timeout = 20";
 /** After a group was rolled back, the writes of its application run in separate transactions for this time. */
 const ungroupedMs = 1_000;
 /** Statements that exclude other transactions do not exclude other writes of the same group. */
@@ -51,7 +44,7 @@ interface Writes {
  * A write that fails before it has written anything leaves the group. After any other failure the group is rolled back,
  * and its writes run again, each in a transaction of its own.
  */
-export function createWriteGroups(engine: GroupEngine): GroupedWrite {
+export function createWriteGroups(pool: PostgresPool, ungrouped: WriteUngrouped): GroupedWrite {
   const applications = new Map<string, Writes>();
 
   function schedule(applicationId: string, writes: Writes): void {
@@ -70,7 +63,7 @@ export function createWriteGroups(engine: GroupEngine): GroupedWrite {
     } else {
       writes.running += 1;
       if (writes.waiting.length > 0) schedule(applicationId, writes);
-      if (await runGroup(group, engine)) writes.ungroupedUntil = performance.now() + ungroupedMs;
+      if (await runGroup(group, pool)) writes.ungroupedUntil = performance.now() + ungroupedMs;
       writes.running -= 1;
     }
     if (writes.waiting.length > 0) schedule(applicationId, writes);
@@ -86,15 +79,16 @@ export function createWriteGroups(engine: GroupEngine): GroupedWrite {
         ungroupedUntil: 0,
       };
       applications.set(applicationId, writes);
-      writes.waiting.push(createMember(work, engine.ungrouped, resolve, reject));
+      writes.waiting.push(createMember(work, ungrouped, resolve, reject));
       schedule(applicationId, writes);
     });
 }
 
 /** @returns whether the group was rolled back because of one of its writes */
-async function runGroup(members: readonly Member[], engine: GroupEngine): Promise<boolean> {
+async function runGroup(members: readonly Member[], pool: PostgresPool): Promise<boolean> {
   try {
-    await commitGroup(members, engine);
+    const commit = () => transact(pool, (transaction) => runMembers(members, transaction), waitForLocks);
+    await runInCall(undefined, commit); // it belongs to no single call
   } catch (error) {
     const isOfOne = !(error instanceof ApiError) || isConflict(error); // else the database cannot be used now
     for (const member of members) {
@@ -110,39 +104,37 @@ async function runGroup(members: readonly Member[], engine: GroupEngine): Promis
 /** A write of the group has failed after some of its statements, which must be undone. */
 class Spoiled extends Error {}
 
-/** @throws Error when the group was rolled back, or may have been */
-async function commitGroup(members: readonly Member[], engine: GroupEngine): Promise<void> {
-  const connection = engine.connect();
-  const group = new GroupConnection(connection);
-  const queries = engine.queriesOver(group);
-  const run = async ({ sql }: Statement, values: unknown[]) =>
-    (await group.executeQuery(CompiledQuery.raw(sql, values))).rows;
-  const batched: LookupRunners["batched"] = (sql, values, calls) =>
-    group.executeAsArrays(CompiledQuery.raw(sql, values), calls);
-  const add = createAdditions(batched, engine.takesArrays);
-  const lookUp = createLookups({ single: run, batched });
-  runPrepared(queries, {
-    run,
-    lookUp,
+/** @throws Error if the group must be rolled back */
+async function runMembers(members: readonly Member[], transaction: PostgresTransaction): Promise<void> {
+  /** The first failure of a statement, after which PostgreSQL accepts no others. */
+  let failure: { readonly error: unknown } | undefined;
+  const run: RunStatement = async (sql, values, options) => {
+    if (excludesOthers.test(sql)) throw new NeedsOwnTransaction(sql);
+    if (failure !== undefined) throw failure.error;
+    try {
+      return await transaction.run(sql, values, options);
+    } catch (error) {
+      failure ??= { error };
+      throw error;
+    }
+  };
+  const runOfMember: RunStatement = (sql, values, options) => {
+    if (!sql.startsWith("select")) noteWrite();
+    return run(sql, values, options);
+  };
+  const add = createAdditions(run);
+  const queries = createPostgresQueries(executeBy(runOfMember), {
+    run: (statement, values) => readRows(runOfMember, statement, values),
+    lookUp: createLookups(run),
     add(addition, values) {
       noteWrite();
       return add(addition, values);
     },
   });
-  try {
-    await connection.begin(`set local lock_timeout = ${lockMsMax}`);
-    await Promise.all(members.map((member) => currentMember.run(member, () => member.run(queries))));
-    if (group.failure !== undefined) throw group.failure.error;
-    if (members.some((member) => member.hasFailed && member.hasWritten)) throw new Spoiled();
-    const writtenCount = members.filter((member) => member.hasWritten).length;
-    const end = () => connection.end(writtenCount > 0 ? "commit" : "rollback", writtenCount);
-    await runInCall(undefined, end); // it belongs to no single call
-  } catch (error) {
-    await connection.end("rollback");
-    throw error;
-  } finally {
-    connection.release();
-  }
+  await Promise.all(members.map((member) => currentMember.run(member, () => member.run(queries))));
+  if (failure !== undefined) throw failure.error;
+  if (members.some((member) => member.hasFailed && member.hasWritten)) throw new Spoiled();
+  transaction.writeCount = members.filter((member) => member.hasWritten).length;
 }
 
 /** A write, from its request to its outcome. */
@@ -159,7 +151,7 @@ interface Member {
 
 function createMember<T>(
   work: Work<T>,
-  ungrouped: GroupEngine["ungrouped"],
+  ungrouped: WriteUngrouped,
   resolve: (value: T) => void,
   reject: (error: unknown) => void,
 ): Member {
@@ -205,38 +197,4 @@ const currentMember = new AsyncLocalStorage<Member>();
 function noteWrite(): void {
   const member = currentMember.getStore();
   if (member !== undefined) member.hasWritten = true;
-}
-
-/** The connection of a group. */
-class GroupConnection implements DatabaseConnection {
-  readonly #connection: PostgresConnection;
-  /** The first failure of a statement, after which PostgreSQL accepts no others. */
-  failure: { readonly error: unknown } | undefined;
-
-  constructor(connection: PostgresConnection) {
-    this.#connection = connection;
-  }
-
-  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    if (!query.sql.startsWith("select")) noteWrite();
-    return this.#send(query, () => this.#connection.executeQuery<R>(query));
-  }
-
-  /** Runs one statement for several writes. */
-  async executeAsArrays(query: CompiledQuery, calls: readonly (CurrentCall | undefined)[]): Promise<ArrayRows> {
-    return this.#send(query, () => this.#connection.executeAsArrays(query, calls));
-  }
-
-  async #send<T>(query: CompiledQuery, run: () => Promise<T>): Promise<T> {
-    if (excludesOthers.test(query.sql)) throw new NeedsOwnTransaction(query.sql);
-    if (this.failure !== undefined) throw this.failure.error;
-    try {
-      return await run();
-    } catch (error) {
-      this.failure ??= { error };
-      throw error;
-    }
-  }
-
-  streamQuery = refuseStreaming;
 }

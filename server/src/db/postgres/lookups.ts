@@ -1,23 +1,10 @@
-import { type CurrentCall, runInCall } from "../../lib/current-call.ts";
+import { runInCall } from "../../lib/current-call.ts";
 import { ApiError } from "../../lib/errors.ts";
 import type { Lookup, Values } from "../prepared.ts";
 import { createRowCompiler } from "../row-of-values.ts";
 import { createTickQueue, type Waiting } from "../tick-queue.ts";
-
-/** Rows as arrays of values. */
-export interface ArrayRows {
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly unknown[])[];
-  /** The types of the parameters, as PostgreSQL's numbers (OIDs). */
-  readonly types: readonly number[];
-}
-
-export interface LookupRunners {
-  /** Runs the statement of one lookup. */
-  single(lookup: Lookup, values: unknown[]): Promise<unknown[]>;
-  /** Runs one statement for lookups of several calls. */
-  batched(sql: string, values: unknown[], calls: readonly (CurrentCall | undefined)[]): Promise<ArrayRows>;
-}
+import { columnsOf, type RunStatement, readRows, valuesOf } from "./queries.ts";
+import type { Rows } from "./session.ts";
 
 type Lookups = readonly Waiting<Values>[];
 
@@ -28,7 +15,7 @@ const lookupsMax = 32;
  * Sends equal lookups in one application that are requested in one tick as one statement: a statement costs the driver
  * and the server several times as much as the rows that it finds.
  */
-export function createLookups(runners: LookupRunners): (lookup: Lookup, values: Values) => Promise<unknown[]> {
+export function createLookups(run: RunStatement): (lookup: Lookup, values: Values) => Promise<unknown[]> {
   function send(lookup: Lookup, waiting: Lookups): void {
     const [first] = waiting;
     if (first === undefined || waiting.length === 1) {
@@ -38,7 +25,7 @@ export function createLookups(runners: LookupRunners): (lookup: Lookup, values: 
     const { sql, names, rowsOf } = batchOf(lookup, first.values);
     const lists = names.map((name) => arrayLiteral(waiting.map(({ values }) => values[name])));
     const calls = waiting.map(({ call }) => call);
-    runners.batched(sql, [first.values[lookup.application], ...lists], calls).then(
+    run(sql, [first.values[lookup.application], ...lists], { asArrays: true, calls }).then(
       (found) => {
         const rows = rowsOf(found, waiting.length);
         for (const [index, { resolve }] of waiting.entries()) resolve(rows[index] ?? []);
@@ -53,7 +40,7 @@ export function createLookups(runners: LookupRunners): (lookup: Lookup, values: 
   function sendSeparately(lookup: Lookup, waiting: Lookups): void {
     for (const { values, call, resolve, reject } of waiting) {
       const given = lookup.names.map((name) => values[name]);
-      runInCall(call, () => runners.single(lookup, given)).then(resolve, reject);
+      runInCall(call, () => readRows(run, lookup, given)).then(resolve, reject);
     }
   }
 
@@ -95,7 +82,7 @@ interface LookupBatch {
   /** The values that differ between the lookups. */
   readonly names: readonly string[];
   /** @returns the rows of each of `count` lookups */
-  rowsOf(found: ArrayRows, count: number): unknown[][];
+  rowsOf(found: Rows, count: number): unknown[][];
 }
 
 const statements = new WeakMap<Lookup, LookupBatch>();
@@ -120,10 +107,10 @@ function batchOf(lookup: Lookup, values: Values): LookupBatch {
   const made: LookupBatch = {
     sql,
     names,
-    rowsOf({ columns, rows }, count) {
-      const toRow = rowOf(columns);
+    rowsOf(found, count) {
+      const toRow = rowOf(columnsOf(found));
       const each: unknown[][] = Array.from({ length: count }, () => []);
-      for (const row of rows) each[Number(row[0]) - 1]?.push(toRow(row));
+      for (const row of valuesOf(found)) each[Number(row[0]) - 1]?.push(toRow(row));
       return each;
     },
   };
@@ -132,7 +119,7 @@ function batchOf(lookup: Lookup, values: Values): LookupBatch {
 }
 
 /** An array in the text format of PostgreSQL. */
-export function arrayLiteral(values: readonly unknown[]): string {
+function arrayLiteral(values: readonly unknown[]): string {
   return `{${values.map(itemLiteral).join()}}`;
 }
 

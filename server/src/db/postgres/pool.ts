@@ -1,178 +1,205 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type CurrentCall, currentCall } from "../../lib/current-call.ts";
 import { ApiError } from "../../lib/errors.ts";
 import type { DatabaseOptions } from "../database.ts";
-import { isRefusedConnection } from "../dialect.ts";
+import { isOutdatedConnection, isRefusedConnection, isUndone, translateDatabaseError } from "../dialect.ts";
+import { createStatementWatch } from "../statement-watch.ts";
+import { createCommitStatistics } from "../statistics.ts";
 import { PostgresSession, type Rows, type StatementOptions } from "./session.ts";
 
-/** Sessions of PostgreSQL: shared by single statements, exclusive for each transaction. */
-export interface PostgresPool {
-  /**
-   * Runs one statement on the least busy session, queued behind earlier statements.
-   *
-   * @throws what `PostgresSession.run` throws; ApiError ServiceUnavailable on a time-out
-   */
-  run(text: string, values: readonly unknown[], options?: StatementOptions): Promise<Rows>;
-  /**
-   * Reserves a session for one transaction. Its first statement waits for earlier statements of the session.
-   *
-   * @throws ApiError ServiceUnavailable if no session becomes free in time
-   */
-  reserve(): Promise<PostgresSession>;
-  /** Returns a reserved session to the pool, or closes it if its transaction is still open. */
-  release(session: PostgresSession, isInTransaction: boolean): void;
-  /**
-   * Retires the sessions that were opened before `at`, because their server or prepared statements are outdated (a
-   * standby after a failover, a schema before a migration). Running statements finish. Sessions opened later for the
-   * same reason stay.
-   */
-  renew(at: number): void;
-  /** Closes the pool after running statements have been answered, within the statement time-out. */
-  close(): Promise<void>;
-}
-
-/** Receives a session that is not reserved. */
-type Taker = (session: PostgresSession) => void;
-
-export function createPostgresPool(url: string, options: DatabaseOptions): PostgresPool {
-  const { timeoutMs } = options;
-  const sessions = new PostgresSessions(url, options, serveWaiting);
-  const waiting = new Set<Taker>();
-  let isClosed = false;
-  let probing: NodeJS.Timeout | undefined;
-
-  function serveWaiting(): void {
-    if (waiting.size > 0) probeLater();
-    for (const take of waiting) {
-      const session = sessions.find();
-      if (session === undefined) return;
-      if (waiting.delete(take)) take(session); // `find` may have closed a session, whose `onEnd` already served `take`
-    }
-  }
-
-  /**
-   * Retries for waiting calls after a while, because they do not notice the failure of a session that was never
-   * established.
-   */
-  function probeLater(): void {
-    if (!sessions.isSilent || probing !== undefined) return;
-    probing = setTimeout(() => {
-      probing = undefined;
-      serveWaiting();
-    }, probeEveryMs).unref();
-  }
-
-  /** Runs calls in their order of arrival, as soon as there is a session. */
-  function take<T>(use: (session: PostgresSession) => T): Promise<Awaited<T>> {
-    if (isClosed) return Promise.reject(new ApiError("ServiceUnavailable"));
-    const session = waiting.size === 0 ? sessions.find() : undefined;
-    if (session !== undefined) return Promise.resolve(use(session));
-    const { promise, resolve, reject } = Promise.withResolvers<Awaited<T>>();
-    const taker: Taker = (free) => {
-      clearTimeout(timer);
-      resolve(use(free) as Awaited<T>); // `resolve` unwraps a promise
-    };
-    const timer = setTimeout(() => {
-      waiting.delete(taker);
-      reject(tooBusy());
-    }, timeoutMs);
-    waiting.add(taker);
-    probeLater();
-    return promise;
-  }
-
-  return {
-    run(text, values, statement) {
-      return within(
-        timeoutMs,
-        take((session) => session.run(text, values, statement)),
-      );
-    },
-
-    reserve() {
-      return take((session) => {
-        session.isReserved = true;
-        return session;
-      });
-    },
-
-    release(session, isInTransaction) {
-      session.forgetTransaction();
-      if (isInTransaction) session.close();
-      else if (isClosed || session.isRetired) session.retire();
-      serveWaiting();
-    },
-
-    renew(at) {
-      sessions.retire(at);
-    },
-
-    async close() {
-      isClosed = true;
-      await sessions.close();
-    },
-  };
-}
-
-function tooBusy(): ApiError {
-  return new ApiError("ServiceUnavailable", "The database is too busy. Try again.");
-}
-
-/** @throws ApiError ServiceUnavailable on a time-out */
-function within<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(tooBusy()), timeoutMs);
-    promise.then(
-      (value) => {
-        clearTimeout(timer);
-        resolve(value);
-      },
-      (error) => {
-        clearTimeout(timer);
-        reject(error);
-      },
-    );
-  });
-}
-
+/** Connections of the pool often break together; after this pause a retry finds a working one, or a free lock. */
+const readAgainMs = 20;
+/** The interval at which the limit rises again after the server has refused a connection. */
 const oneMoreEveryMs = 1_000;
 /** The interval of connection attempts while the server does not answer. */
 const probeEveryMs = 250;
 const connectMsMin = 750;
 
-/** The sessions of a pool: decides which one a statement or transaction gets, and when a new one is opened. */
-class PostgresSessions {
+export interface RunOptions extends Pick<StatementOptions, "asArrays"> {
+  /** The calls that requested the statement; by default the current one. */
+  readonly calls?: readonly (CurrentCall | undefined)[];
+}
+
+/** Receives a session that is not reserved. */
+type Taker = (session: PostgresSession) => void;
+
+/**
+ * The sessions of one process: shared by single statements, exclusive for each transaction. Decides which session a
+ * statement or transaction gets, and when a new one is opened.
+ */
+export class PostgresPool {
+  readonly options: DatabaseOptions;
+  readonly watch;
+  readonly commits = createCommitStatistics();
+  readonly commitListeners: (() => void)[] = [];
+  /** Transactions that wait for a session. */
+  waitingCount = 0;
+  transactionCount = 0;
   readonly #url: string;
-  readonly #options: DatabaseOptions;
-  /** Called when a session may have become available. */
-  readonly #onChange: () => void;
   readonly #connectMsMax: number;
-  #patient: PostgresSession | undefined;
   readonly #sessions = new Set<PostgresSession>();
+  readonly #waiting = new Set<Taker>();
+  /** The session whose connection attempt may take the full time, in case the server is slow to accept. */
+  #patient: PostgresSession | undefined;
   /** Connections whose server has stopped answering; new connections may replace them. */
   readonly #silent = new WeakSet<PostgresSession>();
+  /** True from the moment a connection falls silent until a new one is established. */
+  #isSilent = false;
+  #probing: NodeJS.Timeout | undefined;
+  #openedAt = Number.NEGATIVE_INFINITY;
   /** The number of connections that the server accepted, and when. */
   #taken: { readonly count: number; readonly at: number };
-  #isSilent = false;
-  #openedAt = Number.NEGATIVE_INFINITY;
+  #isClosed = false;
   #onAllEnded = () => {};
 
-  constructor(url: string, options: DatabaseOptions, onChange: () => void) {
+  constructor(url: string, options: DatabaseOptions) {
     const { connectionsMax, timeoutMs } = options;
     this.#url = url;
-    this.#options = options;
-    this.#onChange = onChange;
-    // Attempts to a silent server are cut short, so that new ones have room; one attempt may take the full time, in
-    // case the server is slow to accept.
+    this.options = options;
+    this.watch = createStatementWatch("postgresql", { slowQueryMs: 0, ...options });
+    // Attempts to a silent server are cut short, so that new ones have room.
     this.#connectMsMax = Math.min(timeoutMs, Math.max(connectMsMin, (connectionsMax - 1) * probeEveryMs));
     this.#taken = { count: connectionsMax, at: 0 };
   }
 
-  /** True from the moment a connection falls silent until a new one is established. */
-  get isSilent(): boolean {
-    return this.#isSilent;
+  /**
+   * Runs one statement outside of transactions on the least busy session, queued behind earlier statements. Runs it
+   * again if it was undone.
+   *
+   * @throws ApiError ServiceUnavailable if the database cannot be used, also on a time-out; other errors of PostgreSQL
+   */
+  run(sql: string, values: readonly unknown[], options: RunOptions = {}): Promise<Rows> {
+    return this.watched(sql, options, async () => {
+      try {
+        return await this.#run(sql, values, options);
+      } catch (error) {
+        if (!isUndone(error)) throw translateDatabaseError(error);
+      }
+      await sleep(readAgainMs);
+      return this.#run(sql, values, options).catch((error) => {
+        throw translateDatabaseError(error);
+      });
+    });
+  }
+
+  async #run(sql: string, values: readonly unknown[], { asArrays = false }: RunOptions): Promise<Rows> {
+    const taken = this.#take((session) => session.run(sql, values, { isPrepared: true, asArrays }));
+    try {
+      return await within(this.options.timeoutMs, taken);
+    } catch (error) {
+      // The statement does not report its session, so every session opened until now counts as outdated.
+      this.renewIfOutdated(error, performance.now());
+      throw error;
+    }
+  }
+
+  /** Runs a statement, and reports it to the watch. */
+  async watched(sql: string, { calls = [currentCall()] }: RunOptions, run: () => Promise<Rows>): Promise<Rows> {
+    const startedAt = performance.now();
+    try {
+      const rows = await run();
+      this.watch.ended(sql, startedAt, rows.length, undefined, calls);
+      return rows;
+    } catch (error) {
+      this.watch.ended(sql, startedAt, 0, error, calls);
+      throw error;
+    }
+  }
+
+  /**
+   * Reserves a session for one transaction. Its first statement waits for earlier statements of the session.
+   *
+   * @throws ApiError ServiceUnavailable if no session becomes free in time
+   */
+  async reserve(): Promise<PostgresSession> {
+    this.waitingCount += 1;
+    try {
+      const session = await this.#take((free) => {
+        free.isReserved = true;
+        return free;
+      });
+      this.transactionCount += 1;
+      return session;
+    } finally {
+      this.waitingCount -= 1;
+    }
+  }
+
+  /** Returns a reserved session to the pool, or closes it if its transaction is still open. */
+  release(session: PostgresSession, isInTransaction: boolean): void {
+    this.transactionCount -= 1;
+    session.forgetTransaction();
+    if (isInTransaction) void session.close();
+    else if (this.#isClosed || session.isRetired) session.retire();
+    this.#serveWaiting();
+  }
+
+  /**
+   * After an error of an outdated server or prepared statement (a standby after a failover, a schema before a
+   * migration), retires the sessions that were opened before `at`. Running statements finish. Sessions opened later for
+   * the same reason stay.
+   */
+  renewIfOutdated(error: unknown, at: number): void {
+    if (isOutdatedConnection(error)) this.#retire(at);
+  }
+
+  #retire(until: number): void {
+    for (const session of this.#sessions) if (session.openedAt <= until) session.retire();
+  }
+
+  /** Closes the pool after running statements have been answered, within the statement time-out. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onAllEnded = resolve;
+    this.#retire(Number.POSITIVE_INFINITY);
+    if (this.#sessions.size === 0) resolve();
+    const late = setTimeout(resolve, this.options.timeoutMs);
+    await promise;
+    clearTimeout(late);
+    for (const session of this.#sessions) void session.close();
+  }
+
+  /** Runs calls in their order of arrival, as soon as there is a session. */
+  async #take<T>(use: (session: PostgresSession) => T): Promise<Awaited<T>> {
+    if (this.#isClosed) throw new ApiError("ServiceUnavailable");
+    const session = this.#waiting.size === 0 ? this.#find() : undefined;
+    if (session !== undefined) return await use(session);
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const taker: Taker = (free) => {
+      clearTimeout(timer);
+      resolve(use(free));
+    };
+    const timer = setTimeout(() => {
+      this.#waiting.delete(taker);
+      reject(tooBusy());
+    }, this.options.timeoutMs);
+    this.#waiting.add(taker);
+    this.#probeLater();
+    return await promise;
+  }
+
+  #serveWaiting(): void {
+    if (this.#waiting.size > 0) this.#probeLater();
+    for (const take of this.#waiting) {
+      const session = this.#find();
+      if (session === undefined) return;
+      // `#find` may have closed a session, whose `onEnd` already served `take`.
+      if (this.#waiting.delete(take)) take(session);
+    }
+  }
+
+  /** Retries for waiting calls, because they do not notice the failure of a session that was never established. */
+  #probeLater(): void {
+    if (!this.#isSilent || this.#probing !== undefined) return;
+    this.#probing = setTimeout(() => {
+      this.#probing = undefined;
+      this.#serveWaiting();
+    }, probeEveryMs).unref();
   }
 
   /** Returns an idle session, a new one, or the best shared one; undefined while all are reserved. */
-  find(): PostgresSession | undefined {
+  #find(): PostgresSession | undefined {
     let best: PostgresSession | undefined;
     let count = 0;
     for (const session of this.#sessions) {
@@ -190,26 +217,9 @@ class PostgresSessions {
     return canOpen ? this.#open() : best;
   }
 
-  /** Retires the sessions that were opened until then. */
-  retire(until: number): void {
-    for (const session of this.#sessions) if (session.openedAt <= until) session.retire();
-  }
-
-  /** Closes all sessions after running statements have been answered, within the statement time-out. */
-  async close(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#onAllEnded = resolve;
-    this.retire(Number.POSITIVE_INFINITY);
-    if (this.#sessions.size === 0) resolve();
-    const late = setTimeout(resolve, this.#options.timeoutMs);
-    await promise;
-    clearTimeout(late);
-    for (const session of this.#sessions) session.close();
-  }
-
   #max(): number {
     const { count, at } = this.#taken;
-    return Math.min(this.#options.connectionsMax, count + Math.floor((performance.now() - at) / oneMoreEveryMs));
+    return Math.min(this.options.connectionsMax, count + Math.floor((performance.now() - at) / oneMoreEveryMs));
   }
 
   /** @param other was opened before */
@@ -222,17 +232,8 @@ class PostgresSessions {
     const isPatient = this.#patient === undefined || this.#patient.isConnected || this.#patient.isBroken;
     const session: PostgresSession = new PostgresSession(
       this.#url,
-      { ...this.#options, connectMsMax: isPatient ? this.#options.timeoutMs : this.#connectMsMax },
-      {
-        onConnected: () => this.#endSilence(session),
-        onEnd: ({ wasSilent, refusal }) => {
-          if (isRefusedConnection(refusal)) this.#lowerLimit();
-          this.#sessions.delete(session);
-          if (wasSilent) this.#beginSilence(session);
-          if (this.#sessions.size === 0) this.#onAllEnded();
-          this.#onChange();
-        },
-      },
+      { ...this.options, connectMsMax: isPatient ? this.options.timeoutMs : this.#connectMsMax },
+      { onConnected: () => this.#endSilence(session), onEnd: () => this.#ended(session) },
     );
     if (isPatient) this.#patient = session;
     this.#openedAt = session.openedAt;
@@ -240,12 +241,15 @@ class PostgresSessions {
     return session;
   }
 
-  /**
-   * Lowers the limit after the server has refused a connection, then raises it by one each second. Must be called for
-   * each refusal, before its session is removed.
-   */
-  #lowerLimit(): void {
-    this.#taken = { count: Math.max(1, Math.min(this.#max(), this.#sessions.size) - 1), at: performance.now() };
+  #ended(session: PostgresSession): void {
+    if (isRefusedConnection(session.refusal)) {
+      // The limit falls below the number of connections, then rises by one each second.
+      this.#taken = { count: Math.max(1, Math.min(this.#max(), this.#sessions.size) - 1), at: performance.now() };
+    }
+    this.#sessions.delete(session);
+    if (session.wasSilent) this.#beginSilence(session);
+    if (this.#sessions.size === 0) this.#onAllEnded();
+    this.#serveWaiting();
   }
 
   /** From now on attempts start one at a time, so that one of them is always recent. */
@@ -263,7 +267,18 @@ class PostgresSessions {
   #endSilence(connected: PostgresSession): void {
     if (!this.#isSilent) return;
     this.#isSilent = false;
-    for (const other of this.#sessions) if (!other.isConnected && other.openedAt < connected.openedAt) other.giveUp();
-    this.#onChange();
+    for (const other of this.#sessions) if (!other.isConnected && other.openedAt < connected.openedAt) other.break();
+    this.#serveWaiting();
   }
+}
+
+function tooBusy(): ApiError {
+  return new ApiError("ServiceUnavailable", "The database is too busy. Try again.");
+}
+
+/** @throws ApiError ServiceUnavailable on a time-out */
+function within<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(tooBusy()), timeoutMs);
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

@@ -1,37 +1,23 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  CompiledQuery,
-  type DatabaseConnection,
-  Kysely,
-  PostgresAdapter,
-  PostgresIntrospector,
-  PostgresQueryCompiler,
-  sql,
-} from "kysely";
+import { type CompiledQuery, sql } from "kysely";
 import { ApiError } from "../../lib/errors.ts";
 import { between } from "../../lib/random.ts";
 import type { Database, DatabaseOptions, Queries, SignalListener } from "../database.ts";
 import { postgresDialect } from "../dialect.ts";
 import type { EngineTransaction, EngineWrite } from "../outer-transaction.ts";
-import { runPrepared, type Statement } from "../prepared.ts";
-import { createRowCompiler, type ToRow } from "../row-of-values.ts";
-import type { Tables } from "../tables.ts";
 import { createTransactions } from "../transactions.ts";
-import { createPostgresActivity, PostgresConnection, refuseStreaming } from "./connection.ts";
 import { createWriteGroups } from "./groups.ts";
 import { createLookups } from "./lookups.ts";
-import { createPostgresPool } from "./pool.ts";
+import { PostgresPool } from "./pool.ts";
+import { createPostgresQueries, executeBy, type RunStatement, readRows } from "./queries.ts";
 import { PostgresSession, type SessionOptions } from "./session.ts";
+import { transact } from "./transaction.ts";
 
 const channel = "rollcall_events";
 /** The interval at which a listening connection is checked, because it would fail silently. */
 const pingMs = 10_000;
 const retryMsMin = 100;
 const retryMsMax = 10_000;
-
-async function sendSignal(text: string, queries: Queries): Promise<void> {
-  await sql`select pg_notify(${channel}, ${text})`.execute(queries);
-}
 
 /**
  * Listens over a separate connection, outside of any transaction, because an open one would block the notification
@@ -55,12 +41,12 @@ function listenToSignals(url: string, options: SessionOptions, listener: SignalL
       },
     });
     session = opened;
-    opened.run(`listen ${channel}`, []).then(
+    opened.run(`listen ${channel}`).then(
       () => {
         retryMs = retryMsMin;
         if (!isStopped) listener.onBegin();
       },
-      () => opened.close(), // a standby, for example, refuses to listen
+      () => void opened.close(), // a standby, for example, refuses to listen
     );
   }
 
@@ -74,35 +60,27 @@ function listenToSignals(url: string, options: SessionOptions, listener: SignalL
 
   function ping(): void {
     if (session === undefined || session.isBroken) return;
-    if (session.isRetired) session.close();
-    else session.run("select 1", []).catch(() => {}); // its failure is noticed
+    if (session.isRetired) void session.close();
+    else session.run("select 1").catch(() => {}); // its failure is noticed
   }
 
   connect();
   return () => {
     isStopped = true;
     clearInterval(pinging);
-    session?.close();
+    void session?.close();
   };
 }
 
 const shareOfOuterTransactions = 0.7;
-const findCitus = "select 1 from pg_extension where extname = 'citus'";
 
 /**
  * Opens PostgreSQL. Statements outside transactions are pipelined over shared connections; each transaction has a
  * reserved one.
  */
 export function openPostgres(url: string, options: DatabaseOptions): Database {
-  const pool = createPostgresPool(url, options);
-  const activity = createPostgresActivity(options);
-  const connect = () => new PostgresConnection(pool, options, activity);
-  const kysely = kyselyOver(() => connectionOfJoint() ?? connect());
-  const readRows = createRowReader(connect);
-  const lookups = createLookups({
-    single: readRows,
-    batched: (statement, values, calls) => connect().executeAsArrays(CompiledQuery.raw(statement, values), calls),
-  });
+  const pool = new PostgresPool(url, options);
+  const run: RunStatement = (statement, values, given) => pool.run(statement, values, given);
   const writing = new Set<Promise<unknown>>();
   let isClosed = false;
 
@@ -115,15 +93,9 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
 
   const write: EngineWrite = (work) => {
     if (isClosed) return Promise.reject(new ApiError("ServiceUnavailable"));
-    return untilWritten(runTransaction(kysely, work));
+    return untilWritten(runTransaction(pool, work));
   };
-  const isWithoutCitus = createCitusProbe(connect);
-  const inGroups = createWriteGroups({
-    ungrouped: write,
-    connect,
-    takesArrays: isWithoutCitus,
-    queriesOver: (connection) => kyselyOver(() => connection),
-  });
+  const inGroups = createWriteGroups(pool, write);
   // An outer transaction may hold its connection for long; some connections are reserved for short statements.
   const nestedMax = Math.max(1, Math.floor(options.connectionsMax * shareOfOuterTransactions));
   const transactions = createTransactions(write, options.timeoutMs, {
@@ -131,28 +103,29 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
     writeInGroup: (work, applicationId) => untilWritten(inGroups(work, applicationId)),
   });
 
-  runPrepared(kysely, {
-    lookUp: (lookup, values) => (transactions.queries() === undefined ? lookups(lookup, values) : undefined),
-    run: (statement, values) => (transactions.queries() === undefined ? readRows(statement, values) : undefined),
-  });
-
-  /** Reads inside an outer transaction use its connection, so that they see its writes. */
-  function connectionOfJoint(): DatabaseConnection | undefined {
-    const queries = transactions.queries();
-    if (queries === undefined) return undefined;
-    return {
-      executeQuery: <R>(query: CompiledQuery) =>
-        queries.executeQuery<R>(query).catch((error) => {
-          transactions.lose(error); // a failed read has no savepoint to return to
-          throw error;
-        }),
-      streamQuery: refuseStreaming,
-    };
-  }
+  // Reads inside an outer transaction use its connection, so that they see its writes.
+  const isInside = () => transactions.queries() !== undefined;
+  const lookUp = createLookups(run);
+  const execute = executeBy(run);
+  const executeInside = <R>(queries: Queries, query: CompiledQuery) =>
+    queries.executeQuery<R>(query).catch((error) => {
+      transactions.lose(error); // a failed read has no savepoint to return to
+      throw error;
+    });
+  const reads = createPostgresQueries(
+    <R>(query: CompiledQuery) => {
+      const queries = transactions.queries();
+      return queries === undefined ? execute<R>(query) : executeInside<R>(queries, query);
+    },
+    {
+      lookUp: (lookup, values) => (isInside() ? undefined : lookUp(lookup, values)),
+      run: (statement, values) => (isInside() ? undefined : readRows(run, statement, values)),
+    },
+  );
 
   return {
     dialect: postgresDialect,
-    reads: kysely,
+    reads,
     write: transactions.write,
     nestTransactions: transactions.nestTransactions,
     outsideTransaction: transactions.outsideTransaction,
@@ -160,23 +133,23 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
     hasPendingEffects: transactions.hasPendingEffects,
 
     hasForeignCommits: () => true,
-    onCommit: (listener) => void activity.commitListeners.push(listener),
+    onCommit: (listener) => void pool.commitListeners.push(listener),
     foreignMark: () => undefined,
     async signal(text) {
-      await sendSignal(text, kysely);
+      await sql`select pg_notify(${channel}, ${text})`.execute(reads);
     },
     ...(options.isPooled !== true && { listen: (listener) => listenToSignals(url, options, listener) }),
 
     statistics: () => ({
-      statements: activity.watch.seconds,
-      commits: activity.commits,
-      waiting: activity.waiting,
-      connections: { inUse: activity.inTransaction, max: options.connectionsMax },
+      statements: pool.watch.seconds,
+      commits: pool.commits,
+      waiting: pool.waitingCount,
+      connections: { inUse: pool.transactionCount, max: options.connectionsMax },
       reruns: transactions.reruns,
     }),
 
     async ping() {
-      await sql`select 1`.execute(kysely);
+      await sql`select 1`.execute(reads);
     },
 
     async close() {
@@ -188,22 +161,12 @@ export function openPostgres(url: string, options: DatabaseOptions): Database {
   };
 }
 
-/** Returns a function that runs a statement and reads its rows as objects. */
-function createRowReader(connect: () => PostgresConnection) {
-  const rowCompilers = new WeakMap<Statement, (columns: readonly string[]) => ToRow>();
-  return async (statement: Statement, values: unknown[]): Promise<unknown[]> => {
-    const { columns, rows } = await connect().executeAsArrays(CompiledQuery.raw(statement.sql, values));
-    const compile = rowCompilers.getOrInsertComputed(statement, () => createRowCompiler());
-    return rows.map(compile(columns));
-  };
-}
-
-async function runTransaction<T>(kysely: Queries, work: (transaction: EngineTransaction) => Promise<T>): Promise<T> {
+async function runTransaction<T>(pool: PostgresPool, work: (transaction: EngineTransaction) => Promise<T>): Promise<T> {
   const effects: (() => void)[] = [];
-  const result = await kysely.transaction().execute((queries) => {
-    const run = async (statement: string) => void (await queries.executeQuery(CompiledQuery.raw(statement)));
+  const result = await transact(pool, (transaction) => {
+    const run = async (statement: string) => void (await transaction.run(statement, []));
     return work({
-      queries,
+      queries: createPostgresQueries(executeBy((text, values) => transaction.run(text, values))),
       afterCommit: (effect) => void effects.push(effect),
       savepoint: () => run("savepoint part"),
       release: () => run("release part"),
@@ -218,46 +181,40 @@ async function runTransaction<T>(kysely: Queries, work: (transaction: EngineTran
   return result;
 }
 
-/** Returns a function that is true once a query has shown that this is not Citus; it starts the query when needed. */
-function createCitusProbe(connect: () => PostgresConnection): () => boolean {
-  let isCitus: boolean | undefined;
-  let isAsking = false;
+/** Identifies the server process of a session; client connections have different ones, except behind a pooler. */
+const identify = `
+  select pid || ' ' || backend_start as id, current_setting('server_encoding') as encoding
+  from pg_stat_activity where pid = pg_backend_pid()`;
 
-  async function ask(): Promise<void> {
-    if (isAsking) return;
-    isAsking = true;
-    try {
-      const { rows } = await connect().executeQuery(CompiledQuery.raw(findCitus));
-      isCitus = rows.length > 0;
-    } catch {
-      isAsking = false; // the database cannot be used now
+/**
+ * Returns the reason why a server cannot use this database: its encoding, or a pooler in transaction mode that the
+ * settings do not mention. Errors of the connection are thrown.
+ *
+ * @returns a sentence for operators, without a password
+ */
+export async function findPostgresProblem(url: string, options: SessionOptions): Promise<string | undefined> {
+  const sessions = [new PostgresSession(url, options), new PostgresSession(url, options)];
+  try {
+    const ids: string[][] = [[], []];
+    // One statement per session does not reveal a pooler that assigns its connections round-robin.
+    for (const index of [0, 1, 0, 0, 1]) {
+      const [row] = (await sessions[index]?.run(identify)) ?? [];
+      const { id, encoding } = row as { id: string; encoding: string };
+      if (encoding !== "UTF8") return encodingProblem(encoding);
+      ids[index]?.push(id);
+      if (options.isPooled) return undefined;
     }
+    const [first = [], second = []] = ids.map((each) => [...new Set(each)]);
+    const isPooled = first.length > 1 || second.length > 1 || first[0] === second[0];
+    return isPooled ? poolerProblem : undefined;
+  } finally {
+    for (const session of sessions) void session.close();
   }
-
-  return () => {
-    if (isCitus === undefined) void ask();
-    return isCitus === false;
-  };
 }
 
-/** @param choose returns the connection of each statement */
-function kyselyOver(choose: () => DatabaseConnection): Queries {
-  return new Kysely<Tables>({
-    dialect: {
-      createAdapter: () => new PostgresAdapter(),
-      createQueryCompiler: () => new PostgresQueryCompiler(),
-      createIntrospector: (db) => new PostgresIntrospector(db),
-      createDriver: () => ({
-        init: async () => {},
-        acquireConnection: async () => choose(),
-        beginTransaction: async (connection: PostgresConnection) => connection.begin(),
-        commitTransaction: async (connection: PostgresConnection) => connection.end("commit"),
-        rollbackTransaction: async (connection: PostgresConnection) => connection.end("rollback"),
-        releaseConnection: async (connection) => {
-          if (connection instanceof PostgresConnection) connection.release();
-        },
-        destroy: async () => {},
-      }),
-    },
-  });
+const poolerProblem =
+  "DATABASE_URL leads to a pooler in transaction mode, such as PgBouncer. Set DATABASE_POOLER=transaction, or DATABASE_URL to PostgreSQL's own address.";
+
+function encodingProblem(encoding: string): string {
+  return `DATABASE_URL: the encoding of the database is ${encoding}, which cannot store every text. Create another one with \`create database … encoding 'UTF8' template template0\`; \`rollcall backup\` and \`rollcall restore\` move existing data.`;
 }

@@ -2,8 +2,7 @@ import { connect, type NetConnectOpts, type Socket } from "node:net";
 import postgres from "postgres";
 import { fieldsOf } from "../../lib/fields.ts";
 import type { DatabaseOptions } from "../database.ts";
-import { addressOf } from "./address.ts";
-import { boundsOf, setBounds } from "./bounds.ts";
+import { addressOf, boundsOf, setBounds } from "./connection-settings.ts";
 
 /** The result of a statement. */
 export type Rows = postgres.RowList<postgres.MaybeRow[]>;
@@ -11,7 +10,7 @@ export type Rows = postgres.RowList<postgres.MaybeRow[]>;
 export interface StatementOptions {
   /** Prepared by name on the server, for frequent statements. */
   readonly isPrepared?: boolean;
-  /** Rows are arrays of values. */
+  /** Rows are arrays of values, which cost the driver less than objects. */
   readonly asArrays?: boolean;
   /** Not subject to the time-out, and neither are the statements queued behind it. */
   readonly isUnbounded?: boolean;
@@ -20,6 +19,8 @@ export interface StatementOptions {
 export interface SessionOptions extends Pick<DatabaseOptions, "timeoutMs" | "isPooled"> {
   /** The connect time-out; defaults to `timeoutMs`. */
   readonly connectMsMax?: number;
+  /** The name that operators see in `pg_stat_activity`. */
+  readonly applicationName?: string;
 }
 
 export interface SessionEvents {
@@ -28,14 +29,7 @@ export interface SessionEvents {
   /** Called with the text of each notification of a channel that the session listens to. */
   onNotification?(text: string): void;
   /** Called once, when the connection has broken or has been closed. */
-  onEnd?(end: SessionEnd): void;
-}
-
-export interface SessionEnd {
-  /** The server did not answer in time. */
-  readonly wasSilent: boolean;
-  /** The reason why the connection attempt failed. */
-  readonly refusal: unknown;
+  onEnd?(): void;
 }
 
 /** Sessions are replaced after a while, each at a different time, so that operators can rebalance or move databases. */
@@ -60,44 +54,43 @@ interface Address {
 export class PostgresSession {
   readonly #sql: postgres.Sql<{ bigint: number }>;
   readonly #patienceMs: number;
-  readonly #bounds: string | undefined;
   readonly #events: SessionEvents;
   readonly #pending = new Set<(error: Error) => void>();
   readonly #expiresAt = performance.now() + lifetimeMsMin * (1 + Math.random());
+  readonly #firstHost = sessions++;
+  #hostsTried = 0;
   #socket: Socket | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** Start of the current wait for an answer. */
   #answeredAt = 0;
-  #heardAt = 0;
   /**
    * Statements queued until the first answer: the driver would send half of them, and the rest after later ones. Behind
    * a pooler, until the answer of the statement before: between two statements a pooler may give the server connection
    * to another client, and a statement that is already on its way is lost.
    */
-  #held: (() => void)[] | undefined;
+  #held: (() => void)[] | undefined = [];
   readonly #isPooled: boolean;
-  #hasSentSettings = false;
-  #isConnected = false;
   #isUnbounded = false;
   #isRetired = false;
-  #isBroken = false;
-  #wasSilent = false;
+  readonly openedAt = performance.now();
+  /** The time of the server's last answer; 0 before the first. */
+  heardAt = 0;
+  isConnected = false;
+  isBroken = false;
+  /** True if the connection has broken because the server did not answer in time. */
+  wasSilent = false;
   /** The reason why the connection attempt failed. */
-  #refusal: unknown;
-  readonly #firstHost = sessions++;
-  #hostsTried = 0;
+  refusal: unknown;
   /** Used exclusively by one transaction. */
   isReserved = false;
-  readonly openedAt = performance.now();
 
   constructor(
     url: string,
-    { timeoutMs, isPooled = false, connectMsMax = timeoutMs }: SessionOptions,
+    { timeoutMs, isPooled = false, connectMsMax = timeoutMs, applicationName = "rollcall" }: SessionOptions,
     events: SessionEvents = {},
   ) {
     // The server cancels a statement after the time-out, so a server that is silent for twice as long is unreachable.
     this.#patienceMs = 2 * timeoutMs;
-    this.#bounds = isPooled ? undefined : setBounds(timeoutMs);
     this.#isPooled = isPooled;
     this.#events = events;
     const address = addressOf(url);
@@ -112,13 +105,13 @@ export class PostgresSession {
       // Behind a pooler each transaction may run in another session, where prepared statements and settings are
       // missing.
       prepare: !isPooled,
-      connection: { application_name: "rollcall", ...(isPooled ? {} : boundsOf(timeoutMs)) },
+      connection: { application_name: applicationName, ...(isPooled ? {} : boundsOf(timeoutMs)) },
       types: {
         // All bigints are counts and milliseconds, far below 2^53.
         bigint: { to: 20, from: [20], serialize: String, parse: Number },
       },
       onnotice: () => {},
-      onclose: () => this.#break(),
+      onclose: () => this.break(),
       ...{
         // The driver supports `onnotify` and `socket`, its types do not. It attaches its listeners to a socket after a
         // microtask, so an unreachable address must fail later than that.
@@ -129,25 +122,16 @@ export class PostgresSession {
         },
       },
     });
+    this.#sql.unsafe(isPooled ? "select 1" : setBounds(timeoutMs)).then(
+      () => this.#begin(),
+      // A server that rejects the limits is used without them.
+      (error) => (isOfStatement(error) ? this.#begin() : this.#refused(error)),
+    );
   }
 
   /** The number of statements that wait for their answers. */
   get load(): number {
     return this.#pending.size;
-  }
-
-  get isBroken(): boolean {
-    return this.#isBroken;
-  }
-
-  /** True once the server has answered. */
-  get isConnected(): boolean {
-    return this.#isConnected;
-  }
-
-  /** The time of the server's last answer; 0 before the first. */
-  get heardAt(): number {
-    return this.#heardAt;
   }
 
   /** True if the session takes no new statements. */
@@ -156,8 +140,8 @@ export class PostgresSession {
   }
 
   /** @throws Error with the code CONNECTION_CLOSED if the connection is or gets broken; errors of PostgreSQL */
-  run(text: string, values: readonly unknown[], options: StatementOptions = {}): Promise<Rows> {
-    if (this.#isBroken) return Promise.reject(connectionClosed());
+  run(text: string, values: readonly unknown[] = [], options: StatementOptions = {}): Promise<Rows> {
+    if (this.isBroken) return Promise.reject(connectionClosed());
     // The driver would fail the statement before this one, and mix up the answers of the later ones.
     if (values.includes(undefined)) return Promise.reject(new Error(`A value of a statement is undefined: ${text}`));
     const { isPrepared = false, asArrays = false, isUnbounded = false } = options;
@@ -177,14 +161,13 @@ export class PostgresSession {
             resolve(rows);
           },
           (error) => {
-            this.#sendHeld(error);
+            this.#sendHeld();
             this.#answered(reject, error);
             reject(error);
           },
         );
       };
-      if (!this.#hasSentSettings) this.#begin(send);
-      else if (this.#held !== undefined) this.#held.push(send);
+      if (this.#held !== undefined) this.#held.push(send);
       else {
         if (this.#isPooled) this.#held = [];
         send();
@@ -201,82 +184,72 @@ export class PostgresSession {
   /** Takes no new statements, and closes after the pending ones are answered. */
   retire(): void {
     this.#isRetired = true;
-    if (this.#pending.size === 0 && !this.isReserved) this.close();
+    if (this.#pending.size === 0 && !this.isReserved) void this.close();
   }
 
-  /** Closes the connection; pending statements fail. */
-  close(): void {
-    if (this.#isBroken) return;
+  /** Closes the connection; pending statements fail. Resolves when the server has closed it, too. */
+  close(): Promise<void> {
     const socket = this.#socket;
+    if (this.isBroken || socket === undefined) {
+      this.break();
+      return Promise.resolve();
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const late = setTimeout(() => socket.destroy(), goodbyeMsMax).unref();
+    socket.once("close", () => {
+      clearTimeout(late);
+      resolve();
+    });
     this.#sql.end({ timeout: 0 }).catch(() => {});
-    const late = setTimeout(() => socket?.destroy(), goodbyeMsMax);
-    socket?.once("close", () => clearTimeout(late));
-    late.unref();
     this.#end();
+    return promise;
   }
 
-  /** Fails pending statements, as a broken connection does. */
-  giveUp(): void {
-    this.#break();
-  }
-
-  #break(): void {
-    if (this.#isBroken) return;
+  /** Cuts the connection; pending statements fail. */
+  break(): void {
+    if (this.isBroken) return;
     this.#socket?.destroy();
     this.#end();
   }
 
   #end(): void {
-    this.#isBroken = true;
+    this.isBroken = true;
     clearTimeout(this.#timer);
-    const refusal = this.#refusal;
-    let reason = refusal;
+    let reason = this.refusal;
     for (const reject of this.#pending) {
       reject((reason ?? connectionClosed()) as Error); // the driver throws only errors
       reason = undefined; // only the first statement gets the reason, as in the driver
     }
     this.#pending.clear();
-    this.#events.onEnd?.({ wasSilent: this.#wasSilent, refusal });
+    this.#events.onEnd?.();
   }
 
-  /** Sends the session settings before the first statement; an error of theirs fails that statement. */
-  #begin(sendFirst: () => void): void {
-    this.#hasSentSettings = true;
-    this.#held = [];
-    if (this.#bounds === undefined) {
-      sendFirst();
+  /** Called when the server has answered the first statement. */
+  #begin(): void {
+    if (this.isBroken) return;
+    this.isConnected = true;
+    this.#answeredAt = this.heardAt = performance.now();
+    this.#events.onConnected?.();
+    this.#sendHeld();
+  }
+
+  /** Called when a statement has been answered. */
+  #sendHeld(): void {
+    const held = this.#held;
+    if (held === undefined || this.isBroken) return;
+    if (this.#isPooled && held.length > 0) {
+      held.shift()?.();
       return;
     }
-    this.#held.push(sendFirst);
-    this.#sql.unsafe(this.#bounds).then(
-      () => this.#sendHeld(),
-      (error) => this.#sendHeld(error),
-    );
+    this.#held = undefined;
+    for (const send of held) send();
   }
 
-  /** Called when the session settings, or a statement, have been answered. */
-  #sendHeld(error?: unknown): void {
-    if (error === undefined) this.#connected();
-    const held = this.#held;
-    if (held === undefined || this.#isBroken) return;
-    if (this.#isPooled && this.#isConnected) {
-      if (held.length > 0) held.shift()?.();
-      else this.#held = undefined;
-    } else if (error === undefined || isOfStatement(error)) {
-      this.#held = undefined; // a server that rejects the limits is used without them
-      for (const send of held) send();
-    } else {
-      this.#refusal = error;
-      this.#wasSilent = isConnectTimeout(error);
-      this.#break(); // the driver reports it only if it had a socket
-    }
-  }
-
-  #connected(): void {
-    if (this.#isConnected || this.#isBroken) return;
-    this.#isConnected = true;
-    this.#answeredAt = this.#heardAt = performance.now();
-    this.#events.onConnected?.();
+  #refused(error: unknown): void {
+    if (this.isBroken) return;
+    this.refusal = error;
+    this.wasSilent = fieldsOf(error).code === "CONNECT_TIMEOUT"; // the driver adds it
+    this.break(); // the driver reports it only if it had a socket
   }
 
   /**
@@ -284,24 +257,19 @@ export class PostgresSession {
    * can be cut.
    */
   #connect({ path, host, port }: Address): Socket {
-    if (this.#hostsTried >= host.length) this.#break(); // the driver would retry in a loop without backoff
-    if (this.#isBroken) throw connectionClosed();
+    if (this.#hostsTried >= host.length) this.break(); // the driver would retry in a loop without backoff
+    if (this.isBroken) throw connectionClosed();
     const at = (this.#firstHost + this.#hostsTried) % host.length;
     this.#hostsTried += 1;
-    const socket = this.#dial(path ? { path } : { host: host[at], port: port[at] ?? 5432 });
-    this.#socket = socket.setNoDelay(true);
-    // The driver verifies the certificate against this host.
-    return Object.assign(socket, { host: host[at], port: port[at] });
-  }
-
-  #dial(address: NetConnectOpts): Socket {
+    const address: NetConnectOpts = path ? { path } : { host: host[at], port: port[at] ?? 5432 };
     try {
-      return connect(address);
+      this.#socket = connect(address).setNoDelay(true);
     } catch (error) {
-      this.#refusal = error; // the address is invalid
-      this.#break();
+      this.#refused(error); // the address is invalid
       throw error;
     }
+    // The driver verifies the certificate against this host.
+    return Object.assign(this.#socket, { host: host[at], port: port[at] });
   }
 
   #beginToWait(): void {
@@ -313,33 +281,25 @@ export class PostgresSession {
   #answered(reject: (error: Error) => void, error?: unknown): void {
     this.#pending.delete(reject);
     this.#answeredAt = performance.now();
-    if (error === undefined || isOfServer(error)) this.#heardAt = this.#answeredAt;
-    if (this.#pending.size === 0 && this.#isRetired && !this.isReserved) this.close();
+    if (error === undefined || error instanceof postgres.PostgresError) this.heardAt = this.#answeredAt;
+    if (this.#pending.size === 0 && this.#isRetired && !this.isReserved) void this.close();
   }
 
   /** Breaks a silent connection; the system would wait for about a quarter of an hour. */
   #checkSilence(): void {
     this.#timer = undefined;
-    if (this.#pending.size === 0 || this.#isBroken) return;
+    if (this.#pending.size === 0 || this.isBroken) return;
     const remainingMs = this.#answeredAt + this.#patienceMs - performance.now();
     if (remainingMs <= 0 && !this.#isUnbounded) {
-      this.#wasSilent = true;
-      this.#break();
+      this.wasSilent = true;
+      this.break();
     } else this.#timer = setTimeout(() => this.#checkSilence(), Math.max(remainingMs, this.#patienceMs / 10)).unref();
   }
 }
 
-function isOfServer(error: unknown): error is postgres.PostgresError {
-  return error instanceof postgres.PostgresError;
-}
-
 /** True if only the statement failed, and the connection is still usable. */
 function isOfStatement(error: unknown): boolean {
-  return isOfServer(error) && error.severity === "ERROR";
-}
-
-function isConnectTimeout(error: unknown): boolean {
-  return fieldsOf(error).code === "CONNECT_TIMEOUT"; // the driver adds it
+  return error instanceof postgres.PostgresError && error.severity === "ERROR";
 }
 
 function connectionClosed(): Error {

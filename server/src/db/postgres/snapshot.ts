@@ -1,11 +1,11 @@
-import postgres from "postgres";
 import { PlainFailure } from "../../config/failure.ts";
 import { fieldsOf } from "../../lib/fields.ts";
 import type { Snapshot, StoredRow } from "../snapshot.ts";
 import { deploymentTables, tablesInErasureOrder } from "../table-catalogue.ts";
-import { addressOf } from "./address.ts";
-import { liftBounds } from "./bounds.ts";
+import { liftBounds } from "./connection-settings.ts";
+import { PostgresSession } from "./session.ts";
 
+const connectMsMax = 10_000;
 const rowsPerChunk = 64;
 /** Each attempt fails if a migration has dropped a table since. */
 const beginTriesMax = 10;
@@ -19,39 +19,20 @@ const withoutBounds = liftBounds("statement_timeout", "idle_in_transaction_sessi
  * table.
  */
 export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
-  let isCut = false;
-  /** Rejects the running statement, because the driver never answers some statements after a cut. */
-  let fail: (error: Error) => void = () => {};
-  const address = addressOf(url);
-  const client = postgres(address.url, {
-    ...address.options,
-    max: 1,
-    connect_timeout: 10,
-    max_lifetime: null,
-    connection: { application_name: "rollcall archive" },
-    types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } }, // as in `postgres.ts`
-    onnotice: () => {},
-    onclose: () => {
-      isCut = true;
-      fail(new ConnectionCut());
-    },
-  });
-  let reserved: postgres.ReservedSql | undefined;
-  /** Resolves when the server has closed the session: a restore is refused while it sees one. */
-  async function close(): Promise<void> {
-    if (!isCut) reserved?.release();
-    await client.end({ timeout: isCut ? 0 : 5 }); // the driver would wait for statements that are never answered
+  // Sets no limits of the session, which a pooler would refuse.
+  const settings = { timeoutMs: connectMsMax, isPooled: true, applicationName: "rollcall archive" };
+  const session = new PostgresSession(url, settings);
+  async function run<Row extends object>(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
+    try {
+      const rows: Iterable<object> = await session.run(text, values, { isUnbounded: true });
+      return rows as Row[]; // the caller knows the columns of its statement
+    } catch (error) {
+      throw session.isConnected && session.isBroken
+        ? new PlainFailure("The connection to the database was cut.")
+        : error;
+    }
   }
   try {
-    const connection = await client.reserve();
-    reserved = connection;
-    const run = <Row extends object>(text: string, values: readonly StoredRow[string][] = []) =>
-      new Promise<readonly Row[]>((resolve, reject) => {
-        if (isCut) throw new ConnectionCut(); // writing to it would crash the process
-        fail = reject;
-        const parameters = values as postgres.ParameterOrJSON<never>[]; // no column is of any other type
-        connection.unsafe<Row[]>(text, parameters).then(resolve, reject);
-      });
     const names = async (text: string) => (await run<{ name: string }>(text)).map(({ name }) => name);
     let cursors = 0;
 
@@ -108,17 +89,12 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
         );
         return found === undefined || found.rows < 0 ? undefined : found.rows; // -1: never analyzed
       },
-      close,
+      // Resolves when the server has closed the session: a restore is refused while it sees one.
+      close: () => session.close(),
     };
   } catch (error) {
-    await close();
+    await session.close();
     throw error;
-  }
-}
-
-class ConnectionCut extends PlainFailure {
-  constructor() {
-    super("The connection to the database was cut.");
   }
 }
 

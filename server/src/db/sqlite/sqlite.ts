@@ -2,24 +2,15 @@ import { closeSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
-import {
-  type CompiledQuery,
-  type DatabaseConnection,
-  Kysely,
-  type QueryResult,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-} from "kysely";
+import { type CompiledQuery, type QueryResult, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
 import { runInCall } from "../../lib/current-call.ts";
 import { makeFolder } from "../../lib/folders.ts";
 import { pauseThread } from "../../lib/pause-thread.ts";
-import type { Database, DatabaseOptions } from "../database.ts";
+import type { Database, DatabaseOptions, Queries } from "../database.ts";
 import { isSqliteBusy, sqliteDialect, translateDatabaseError } from "../dialect.ts";
-import { runPrepared } from "../prepared.ts";
+import { createQueries } from "../prepared.ts";
 import { compileRow } from "../row-of-values.ts";
 import { createStatementWatch, type StatementWatch } from "../statement-watch.ts";
-import type { Tables } from "../tables.ts";
 import { createTransactions } from "../transactions.ts";
 import { createGroupCommit } from "./group-commit.ts";
 
@@ -41,7 +32,7 @@ export function openSqlite(url: string, options: DatabaseOptions): Database {
   const commitListeners: (() => void)[] = [];
   const group = createGroupCommit(
     writer.database,
-    kyselyOver(() => writer, watch),
+    queriesOver(() => writer, watch),
     {
       timeoutMs: options.timeoutMs,
       afterEach() {
@@ -53,7 +44,7 @@ export function openSqlite(url: string, options: DatabaseOptions): Database {
     },
   );
   const transactions = createTransactions(group.write, options.timeoutMs, { writeInGroup: group.writeRepeatable });
-  const reads = kyselyOver(() => {
+  const reads = queriesOver(() => {
     if (transactions.queries() !== undefined) return writer; // sees the uncommitted writes of the outer transaction
     readTick.join();
     return reader;
@@ -182,26 +173,11 @@ function createReadTick(database: DatabaseSync): { join: () => void; end: () => 
 }
 
 /** @param choose returns the connection of each statement */
-function kyselyOver(choose: () => Connection, watch: StatementWatch): Kysely<Tables> {
-  const kyselyConnection = new SqliteConnection(choose, watch);
-  const kysely = new Kysely<Tables>({
-    dialect: {
-      createAdapter: () => new UnlockedSqliteAdapter(),
-      createQueryCompiler: () => new SqliteQueryCompiler(),
-      createIntrospector: (db) => new SqliteIntrospector(db),
-      createDriver: () => ({
-        init: async () => {},
-        acquireConnection: async () => kyselyConnection,
-        releaseConnection: async () => {},
-        beginTransaction: refuseTransaction,
-        commitTransaction: refuseTransaction,
-        rollbackTransaction: refuseTransaction,
-        destroy: async () => {},
-      }),
-    },
+function queriesOver(choose: () => Connection, watch: StatementWatch): Queries {
+  const statements = new StatementRunner(choose, watch);
+  return createQueries(engine, (query) => statements.execute(query), {
+    run: ({ sql }, values) => statements.run(sql, values).rows,
   });
-  runPrepared(kysely, { run: ({ sql }, values) => kyselyConnection.run(sql, values).rows });
-  return kysely;
 }
 
 /** Kysely would queue the statements of a single connection; these run synchronously, so none can overlap. */
@@ -211,14 +187,16 @@ class UnlockedSqliteAdapter extends SqliteAdapter {
   }
 }
 
-async function refuseTransaction(): Promise<void> {
-  throw new Error("Transactions are begun by Database.write alone");
-}
+const engine = {
+  createAdapter: () => new UnlockedSqliteAdapter(),
+  createQueryCompiler: () => new SqliteQueryCompiler(),
+  createIntrospector: (queries: Queries) => new SqliteIntrospector(queries),
+};
 
 /** Enough for every statement of the code; the bound only guards against statements with varying text. */
 const statementsMax = 500;
 
-class SqliteConnection implements DatabaseConnection {
+class StatementRunner {
   readonly #choose: () => Connection;
   readonly #watch: StatementWatch;
 
@@ -227,7 +205,7 @@ class SqliteConnection implements DatabaseConnection {
     this.#watch = watch;
   }
 
-  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+  async execute<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
     const { rows, changes } = this.run(sql, parameters);
     // R is what Kysely derived from the query.
     return changes === undefined ? { rows: rows as R[] } : { rows: [], numAffectedRows: BigInt(changes) };
@@ -253,11 +231,6 @@ class SqliteConnection implements DatabaseConnection {
     const rows: unknown = statement.all(...values);
     // Arrays because of setReturnArrays, which the types do not reflect.
     return { rows: (rows as unknown[][]).map((row) => toRow(row)) };
-  }
-
-  // biome-ignore lint/correctness/useYield: nothing streams from SQLite; a page is small and in memory at once
-  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new Error("Streaming is not supported");
   }
 }
 
