@@ -91,8 +91,12 @@ export function beginsWith(
   charactersMax: number,
   written: RawBuilder<unknown> = sql.ref(column),
 ): Condition[] {
-  const last = prefix + "\u{10FFFF}".repeat(Math.max(charactersMax - [...prefix].length, 0));
-  return [compare(column, ">=", prefix, written), compare(column, "<=", last, written)];
+  return [compare(column, ">=", prefix, written), compare(column, "<=", lastWith(prefix, charactersMax), written)];
+}
+
+/** The last string of this length, in the order of the engines, that has the prefix. */
+export function lastWith(prefix: string, charactersMax: number): string {
+  return prefix + "\u{10FFFF}".repeat(Math.max(charactersMax - [...prefix].length, 0));
 }
 
 /** Like `beginsWith`, regardless of the case of the letters A to Z. */
@@ -123,20 +127,7 @@ export function lowerOrder<Column extends string, Tie extends string>(
 
 /** Like `beginsWith`, for a text column that may be null and whose index is truncated. */
 export function textBeginsWith(column: string, prefix: string): Condition[] {
-  const last = prefix + "\u{10FFFF}".repeat(Math.max(keyCharacters - [...prefix].length, 0));
-  return (
-    [
-      [">=", prefix],
-      ["<=", last],
-    ] as const
-  ).map(([operator, value]) => {
-    const shape = `key of ${column} ${operator}`;
-    return condition(
-      shape,
-      { [shape]: value },
-      (parameter) => sql`${textKeySql(column)} ${sql.raw(operator)} ${parameter(shape)}`,
-    );
-  });
+  return beginsWith(`key of ${column}`, prefix, keyCharacters, textKeySql(column));
 }
 
 /** Builds a condition from SQL text that names its values. */

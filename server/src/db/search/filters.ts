@@ -16,15 +16,6 @@ type Listed<Column extends string, Value> = { readonly [Name in Column]: Value }
   readonly id: string;
 };
 
-/** Equality of a text column whose index continues by creation time. */
-export function textFilter<Column extends string>(column: Column, text: string): Filter<Listed<Column, string | null>> {
-  return {
-    conditions: [textEquals(column, text)],
-    isIn: (row) => row[column] === text,
-    index: { order: byCreation, alikeIn: column },
-  };
-}
-
 /** The longest prefix that the truncated keys of an index can answer. */
 export const textPrefixCharactersMax = keyCharacters;
 
@@ -40,13 +31,19 @@ export function textPrefixFilter<Column extends string>(
   };
 }
 
+/** Equality of a text column whose index continues by creation time. */
+export function textFilter<Column extends string>(column: Column, text: string): Filter<Listed<Column, string | null>> {
+  return valueFilter(column, text, textEquals(column, text));
+}
+
 /** Equality of a column whose index continues by creation time. */
 export function valueFilter<Column extends string>(
   column: Column,
   value: string,
+  condition = equals(column, value),
 ): Filter<Listed<Column, string | null>> {
   return {
-    conditions: [equals(column, value)],
+    conditions: [condition],
     isIn: (row) => row[column] === value,
     index: { order: byCreation, alikeIn: column },
   };

@@ -2,9 +2,10 @@ import type { CallWork } from "../../lib/call-work.ts";
 import type { CellRange } from "../../lib/cells.ts";
 import type { Page, Position } from "../../lib/keyset.ts";
 import type { Queries } from "../database.ts";
-import { type Area, cellsToWalk, distanceStream, fewRowsInArea, isInArea, orderInArea } from "./area.ts";
+import { type Area, cellsToWalk, fewRowsInArea, isInArea, orderInArea } from "./area.ts";
 import type { Condition, Order } from "./conditions.ts";
 import { readPage } from "./page.ts";
+import { distanceStream } from "./rings.ts";
 import { type Scope, scopeStream, streamInCells } from "./scope.ts";
 import { filterStream, mergeStreams, type Stream, streamOf } from "./stream.ts";
 

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
-import { lowerText, type Parameter } from "./conditions.ts";
+import { lastWith, lowerText, type Parameter } from "./conditions.ts";
 
 /** A part of an index of the names of users. */
 interface NameRange {
@@ -49,7 +49,7 @@ function casesOf(words: readonly string[]): readonly ((text: string) => string)[
 /** The condition of a range: an index of the migration 0061 answers it, for each of the applications. */
 export function nameRangeSql({ lead, exact, prefix }: NameRange, value: (name: string, text: string) => unknown) {
   const ranged = nameKeySql(exact === undefined ? lead : otherThan(lead));
-  const range = sql`${ranged} >= ${value("from", prefix)} and ${ranged} <= ${value("to", lastWith(prefix))}`;
+  const range = sql`${ranged} >= ${value("from", prefix)} and ${ranged} <= ${value("to", lastWith(prefix, nameKeyCharacters))}`;
   const isExact = exact === undefined ? sql`` : sql`${nameKeySql(lead)} = ${value("exact", exact)} and`;
   return sql`${sql.ref(lead)} is not null and deleted_at is null and ${isExact} ${range}`;
 }
@@ -66,10 +66,6 @@ function nameKeySql(column: NameRange["lead"]): RawBuilder<unknown> {
 /** Index entries have a bounded size. */
 const nameKeyCharacters = 128;
 
-function lastWith(prefix: string): string {
-  return prefix + "\u{10FFFF}".repeat(Math.max(nameKeyCharacters - [...prefix].length, 0));
-}
-
 interface UsersByName {
   readonly applicationId: string;
   readonly ranges: readonly NameRange[];
@@ -84,7 +80,7 @@ export function usersByName({ applicationId, ranges, columns, count }: UsersByNa
   const keys = ranges.map((range, index) => {
     const key = (name: string) => `name ${index} ${name}`;
     values[key("from")] = range.prefix;
-    values[key("to")] = lastWith(range.prefix);
+    values[key("to")] = lastWith(range.prefix, nameKeyCharacters);
     if (range.exact !== undefined) values[key("exact")] = range.exact;
     return key;
   });
