@@ -81,14 +81,23 @@ export interface Sources {
 
 /** The reader of each metric in the catalogue; nothing is computed until a scrape. */
 export function createReaders(sources: Sources): Readers {
-  const { requests, applications, database, passwords, callers, pictures, compactor } = sources;
   return {
     rollcall_build_info: () => [one(1, { version: sources.version, node: process.version })],
     rollcall_processes: () => [one(1)],
+    ...requestReaders(sources),
+    ...callerReaders(sources),
+    ...databaseReaders(sources),
+    ...workReaders(sources),
+    ...eventReaders(sources),
+    ...healthReaders(sources),
+  };
+}
 
+function requestReaders({ requests, applications, describeOperation }: Sources) {
+  return {
     *rollcall_http_requests_total() {
       for (const [operation, { byStatus }] of requests.operations) {
-        const labels = { operation, ...sources.describeOperation(operation) };
+        const labels = { operation, ...describeOperation(operation) };
         for (const [status, count] of byStatus) yield one(count, { ...labels, status });
       }
     },
@@ -116,10 +125,14 @@ export function createReaders(sources: Sources): Readers {
     },
     rollcall_errors_total: () => byLabel("condition", requests.errors),
     rollcall_rate_limited_total: () => byLabel("limit", requests.limited),
-    rollcall_limit_outages_total: () => [one(sources.limitCounters.outages)],
-    rollcall_sign_in_lock_outs_total: () => byName("scope", sources.lockOuts),
-    rollcall_password_guessing_total: () => byName("of", sources.guessings),
+  } satisfies Partial<Readers>;
+}
 
+function callerReaders({ callers, passwords, limitCounters, lockOuts, guessings }: Sources) {
+  return {
+    rollcall_limit_outages_total: () => [one(limitCounters.outages)],
+    rollcall_sign_in_lock_outs_total: () => byName("scope", lockOuts),
+    rollcall_password_guessing_total: () => byName("of", guessings),
     rollcall_tokens_known: () => [one(callers.statistics().size)],
     *rollcall_token_look_ups_total() {
       const { hits, misses } = callers.statistics();
@@ -132,7 +145,11 @@ export function createReaders(sources: Sources): Readers {
     rollcall_password_hashes_abandoned_total: () => byLane(passwords.statistics().lanes, "abandoned"),
     rollcall_password_hash_duration_seconds: () =>
       samplesOf("rollcall_password_hash_duration_seconds", passwords.statistics().seconds),
+  } satisfies Partial<Readers>;
+}
 
+function databaseReaders({ database }: Sources) {
+  return {
     rollcall_database_statement_duration_seconds: () =>
       samplesOf("rollcall_database_statement_duration_seconds", database.statistics().statements),
     rollcall_database_commit_duration_seconds: () =>
@@ -143,50 +160,64 @@ export function createReaders(sources: Sources): Readers {
     rollcall_database_connections_in_use: () => [one(database.statistics().connections.inUse)],
     rollcall_database_connections_max: () => [one(database.statistics().connections.max)],
     rollcall_database_reruns_total: () => [one(database.statistics().reruns)],
+  } satisfies Partial<Readers>;
+}
 
+/** Work that is queued, or runs in the background. */
+function workReaders({ pictures, background, compactor, audit, delivery, mails }: Sources) {
+  return {
     rollcall_pictures_waiting: () => byLane(pictures.statistics(), "waiting"),
     rollcall_pictures_running: () => byLane(pictures.statistics(), "running"),
     rollcall_pictures_refused_total: () => byLane(pictures.statistics(), "refused"),
     rollcall_pictures_abandoned_total: () => byLane(pictures.statistics(), "abandoned"),
-    rollcall_background_running: () => [one(sources.background.runningCount)],
+    rollcall_background_running: () => [one(background.runningCount)],
     rollcall_metric_events_waiting: () => [one(compactor.statistics().waiting)],
     rollcall_metric_events_compacted_total: () => [one(compactor.statistics().compacted)],
     rollcall_metric_compactions_running: () => [one(compactor.statistics().running)],
-    rollcall_events_recorded_total: () => [one(sources.events.recordedCount)],
-    rollcall_events_without_position: () => [one(sources.eventLog.backlog().rows)],
+    rollcall_audit_events_waiting: () => [one(audit.waitingCount)],
+    rollcall_mails_total: () => byName("outcome", delivery.statistics().outcomes),
+    rollcall_mails_sending: () => [one(delivery.statistics().sending)],
+    rollcall_mails_refused_total: () => byName("reason", mails.statistics().refused),
+    rollcall_mail_texts_replaced_total: () => byName("reason", mails.statistics().replaced),
+  } satisfies Partial<Readers>;
+}
+
+function eventReaders({ events, eventLog, streams, webhookRunner, clock }: Sources) {
+  return {
+    rollcall_events_recorded_total: () => [one(events.recordedCount)],
+    rollcall_events_without_position: () => [one(eventLog.backlog().rows)],
     *rollcall_events_without_position_seconds() {
-      const { oldestAt } = sources.eventLog.backlog();
-      yield one(oldestAt === undefined ? 0 : Math.max(0, sources.clock.now() - oldestAt) / 1_000);
+      const { oldestAt } = eventLog.backlog();
+      yield one(oldestAt === undefined ? 0 : Math.max(0, clock.now() - oldestAt) / 1_000);
     },
     *rollcall_event_streams() {
-      const { live, behind, waiting } = sources.streams.statistics();
+      const { live, behind, waiting } = streams.statistics();
       yield one(live, { state: "live" });
       yield one(behind, { state: "behind" });
       yield one(waiting, { state: "waiting" });
     },
-    rollcall_events_pulled_total: () => [one(sources.streams.statistics().pulled)],
-    rollcall_event_stream_frames_total: () => [one(sources.streams.statistics().frames)],
-    rollcall_event_told_seconds: () =>
-      samplesOf("rollcall_event_told_seconds", sources.streams.statistics().toldSeconds),
-    rollcall_audit_events_waiting: () => [one(sources.audit.waitingCount)],
-    rollcall_webhook_attempts_total: () => byLabel("outcome", sources.webhookRunner.outcomes),
-    rollcall_webhooks_serving: () => [one(sources.webhookRunner.servingCount)],
-    rollcall_webhooks: () => byLabel("state", sources.webhookRunner.statistics().states),
+    rollcall_events_pulled_total: () => [one(streams.statistics().pulled)],
+    rollcall_event_stream_frames_total: () => [one(streams.statistics().frames)],
+    rollcall_event_told_seconds: () => samplesOf("rollcall_event_told_seconds", streams.statistics().toldSeconds),
+    rollcall_webhook_attempts_total: () => byLabel("outcome", webhookRunner.outcomes),
+    rollcall_webhooks_serving: () => [one(webhookRunner.servingCount)],
+    rollcall_webhooks: () => byLabel("state", webhookRunner.statistics().states),
     *rollcall_webhook_behind_events() {
-      for (const { applicationId: application, id: webhook, events } of sources.webhookRunner.statistics().behind) {
+      for (const { applicationId: application, id: webhook, events } of webhookRunner.statistics().behind) {
         yield one(events, { application, webhook });
       }
     },
     *rollcall_webhook_behind_seconds() {
-      const now = sources.clock.now();
-      for (const { applicationId: application, id: webhook, since } of sources.webhookRunner.statistics().behind) {
+      const now = clock.now();
+      for (const { applicationId: application, id: webhook, since } of webhookRunner.statistics().behind) {
         yield one(Math.max(0, now - since) / 1_000, { application, webhook });
       }
     },
-    rollcall_mails_total: () => byName("outcome", sources.delivery.statistics().outcomes),
-    rollcall_mails_sending: () => [one(sources.delivery.statistics().sending)],
-    rollcall_mails_refused_total: () => byName("reason", sources.mails.statistics().refused),
-    rollcall_mail_texts_replaced_total: () => byName("reason", sources.mails.statistics().replaced),
+  } satisfies Partial<Readers>;
+}
+
+function healthReaders(sources: Sources) {
+  return {
     *rollcall_storage_problems() {
       const kinds = sources.storageHealth.latestProblems().map(({ kind }) => kind);
       for (const kind of ["disk", "files"] as const) yield one(kinds.includes(kind) ? 1 : 0, { kind });
@@ -215,7 +246,7 @@ export function createReaders(sources: Sources): Readers {
     *rollcall_job_failures_total() {
       for (const { name, failures } of sources.jobs.statuses()) yield one(failures, { job: name });
     },
-  };
+  } satisfies Partial<Readers>;
 }
 
 function one(value: number, labels: Sample["labels"] = {}): Sample {

@@ -85,7 +85,7 @@ export interface Dispatcher {
   confirm(outer: OuterCall): Promise<Caller>;
 }
 
-export function createDispatcher(options: {
+export interface DispatcherOptions {
   readonly findOperation: FindOperation;
   readonly verbsOf: VerbsOf;
   /** Applies revocations by other processes. */
@@ -95,24 +95,10 @@ export function createDispatcher(options: {
   mayOperate(address: string): boolean;
   readonly headerBytesMax: number;
   readonly log: Logger;
-}): Dispatcher {
-  const { findOperation, headerBytesMax, log } = options;
+}
 
-  /** @throws ApiError OperationNotFound, RequestTooLarge, ParameterIncorrectFormat */
-  function find({ method, path }: InnerCall, address: string): FoundOperation {
-    if (path.length > headerBytesMax) {
-      throw new ApiError("RequestTooLarge", "The path and the headers together are too long.");
-    }
-    const mayOperate = options.mayOperate(address);
-    const found = methods.has(method) ? findOperation(method, path) : undefined;
-    if (found === undefined || (isForOperators(found.operation.route) && !mayOperate)) {
-      const verbs = options.verbsOf(path, mayOperate);
-      throw operationNotFound(verbs.includes(method) ? [] : verbs); // a page or an upload, which cannot be an item
-    }
-    if (found.operation.route.isBatchable === false)
-      throw new ApiError("OperationNotFound", "This operation cannot be part of a batch.");
-    return found;
-  }
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { findOperation, log } = options;
 
   async function authenticate(route: Route, authorization: string | undefined): Promise<AnyCaller | undefined> {
     if (route.caller === "anyone") return undefined;
@@ -152,36 +138,13 @@ export function createDispatcher(options: {
       const requestId = newRequestId();
       let target: FoundOperation;
       try {
-        target = find(inner, outer.address);
+        target = find(inner, outer.address, options);
       } catch (error) {
         const refused = { reply: refuse(error, requestId, log), caller: undefined };
         return { requestId, route: undefined, run: async () => refused };
       }
-      const { operation, path, query } = target;
-      const { method } = operation.route;
-      const { authorization, address } = outer;
-      const isResponseStored = outer.idempotencyKey !== undefined;
-      const call: Call = {
-        authorization,
-        address,
-        requestId,
-        path,
-        idempotencyKey: inner.idempotencyKey,
-        unread: [],
-        rehearse: inner.rehearse,
-        admission: inner.admission,
-        isResponseStored,
-        // The stored response is for a retry, so a disconnect must not stop the work.
-        work: new CallWork(waitForStep, isResponseStored ? undefined : outer.work?.isGone),
-        readParameters() {
-          if (query === "") return inner.parameters;
-          if (method !== "GET" && method !== "DELETE") {
-            for (const [name] of parseQuery(query)) call.unread?.push(name);
-            return inner.parameters;
-          }
-          return [...parseQuery(query), ...inner.parameters];
-        },
-      };
+      const { operation } = target;
+      const call = callOf(inner, outer, target, requestId);
       return {
         requestId,
         route: operation.route,
@@ -196,6 +159,59 @@ export function createDispatcher(options: {
             return { reply: await operation.perform(call, caller), caller };
           }),
       };
+    },
+  };
+}
+
+/** @throws ApiError OperationNotFound, RequestTooLarge, ParameterIncorrectFormat */
+function find(
+  { method, path }: InnerCall,
+  address: string,
+  { findOperation, verbsOf, headerBytesMax, ...options }: DispatcherOptions,
+): FoundOperation {
+  if (path.length > headerBytesMax) {
+    throw new ApiError("RequestTooLarge", "The path and the headers together are too long.");
+  }
+  const mayOperate = options.mayOperate(address);
+  const found = methods.has(method) ? findOperation(method, path) : undefined;
+  if (found === undefined || (isForOperators(found.operation.route) && !mayOperate)) {
+    const verbs = verbsOf(path, mayOperate);
+    throw operationNotFound(verbs.includes(method) ? [] : verbs); // a page or an upload, which cannot be an item
+  }
+  if (found.operation.route.isBatchable === false)
+    throw new ApiError("OperationNotFound", "This operation cannot be part of a batch.");
+  return found;
+}
+
+function callOf(
+  { parameters, idempotencyKey, rehearse, admission }: InnerCall,
+  outer: OuterCall,
+  { operation, path, query }: FoundOperation,
+  requestId: string,
+): Call {
+  const { method } = operation.route;
+  const { authorization, address } = outer;
+  const isResponseStored = outer.idempotencyKey !== undefined;
+  const unread: string[] = [];
+  return {
+    authorization,
+    address,
+    requestId,
+    path,
+    idempotencyKey,
+    unread,
+    rehearse,
+    admission,
+    isResponseStored,
+    // The stored response is for a retry, so a disconnect must not stop the work.
+    work: new CallWork(waitForStep, isResponseStored ? undefined : outer.work?.isGone),
+    readParameters() {
+      if (query === "") return parameters;
+      if (method !== "GET" && method !== "DELETE") {
+        for (const [name] of parseQuery(query)) unread.push(name);
+        return parameters;
+      }
+      return [...parseQuery(query), ...parameters];
     },
   };
 }
