@@ -3,6 +3,17 @@ import { parseSender } from "./mail-sender.ts";
 /** Parses the trimmed value of a setting. @throws BrokenRule */
 export type Reader<Value> = (given: string) => Value;
 
+/** An environment variable. `.env.example` and the docs are generated from these rows. */
+export interface Setting<Value> {
+  readonly name: string;
+  /** The default, as in the environment; empty for no default. */
+  readonly default: string;
+  readonly about: string;
+  readonly read: Reader<Value>;
+  /** The value is never shown. */
+  readonly isSecret?: true;
+}
+
 /**
  * The value of a setting is invalid. The message is the text after the setting's name: "must be …". It never contains
  * the value, which may be a secret.
@@ -32,6 +43,9 @@ export function integer(minimum: number, maximum: number): Reader<number> {
     throw new BrokenRule(`must be an integer from ${minimum} to ${maximum}`);
   };
 }
+
+/** A number of milliseconds, up to ten years. */
+export const lifetime = integer(1_000, 315_360_000_000);
 
 export const share: Reader<number> = (given) => {
   if (/^(?:0|1|0?\.\d+|1\.0+|0\.\d+)$/.test(given)) return Number(given);

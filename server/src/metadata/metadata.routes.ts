@@ -1,7 +1,7 @@
 import { compileParameters } from "../contract/parameters.ts";
 import { Created } from "../contract/route.ts";
 import { Type } from "../contract/schema.ts";
-import type { JsonMember } from "../contract/wire.ts";
+import type { JsonMember } from "../contract/wire-readers.ts";
 import type { Queries } from "../db/database.ts";
 import { isNumberOverflow } from "../db/dialect.ts";
 import type { MetadataRow } from "../db/tables.ts";
