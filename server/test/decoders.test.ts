@@ -12,9 +12,7 @@ import { ByteReader, ByteWriter, MalformedBytesError } from "../src/lib/bytes.ts
 import { DistinctCounter } from "../src/lib/distinct-counter.ts";
 import { binOf, QuantileSketch } from "../src/lib/quantile-sketch.ts";
 import { sniffPicture } from "../src/lib/sniffing.ts";
-import { Cell } from "../src/metrics/engine/cell.ts";
-import { Groups } from "../src/metrics/engine/groups.ts";
-import { checkRollup, mergeRollups, readCount, writeRollup } from "../src/metrics/engine/rollups.ts";
+import { Cell, checkRollup, Groups, mergeRollups, readCount, writeRollup } from "../src/metrics/engine/rollups.ts";
 import { FrameReader } from "../src/pictures/decoder-frames.ts";
 import { Tally } from "../src/statistics/tally.ts";
 import { rounds } from "./rounds.ts";

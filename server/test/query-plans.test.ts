@@ -18,14 +18,14 @@ import { findSignedInUsers, operatedDeviceSearch } from "../src/devices/devices.
 import { findLogEnd, listEvents } from "../src/event-log/log-rows.store.ts";
 import { fileKinds } from "../src/files/files.kinds.ts";
 import type { Position } from "../src/lib/keyset.ts";
+import { spans, startOf } from "../src/lib/spans.ts";
 import { locationKind } from "../src/locations/locations.contract.ts";
 import { flagsStream } from "../src/locations/locations.flags.store.ts";
 import { itemOrders } from "../src/metadata/metadata.contract.ts";
 import { findItem } from "../src/metadata/metadata.reads.store.ts";
 import { itemSearch } from "../src/metadata/metadata.search.ts";
-import { Cell } from "../src/metrics/engine/cell.ts";
-import { writeRollup } from "../src/metrics/engine/rollups.ts";
-import { dayMs, rollupId, seriesOf, startOf } from "../src/metrics/engine/series.ts";
+import { Cell, writeRollup } from "../src/metrics/engine/rollups.ts";
+import { rollupId, seriesOf } from "../src/metrics/engine/row-ids.ts";
 import { readDailyCounts } from "../src/metrics/metrics.operator.routes.ts";
 import { findInApplication, findInDeployment } from "../src/operators/search.store.ts";
 import { operatedSearch, ordersOf, ownedSearch } from "../src/owned/search.ts";
@@ -840,7 +840,7 @@ describe("the events of each day of metric keys", () => {
     for (let ago = 0; ago < 40; ago += 1) {
       const rows = keys.map((key) => ({
         application_id: appid,
-        id: rollupId(seriesOf(key), "day", startOf("day", test.now()) - ago * dayMs, ""),
+        id: rollupId(seriesOf(key), "day", startOf("day", test.now()) - ago * spans.day, ""),
         dimension: "",
         data: writeRollup(new Cell("all")),
       }));

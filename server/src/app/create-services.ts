@@ -43,7 +43,7 @@ import { createDelivery } from "../mail/delivery.ts";
 import { createMailer } from "../mail/mailer.ts";
 import { createOutbox } from "../mail/outbox.ts";
 import { createCompactor } from "../metrics/engine/compactor.ts";
-import { createKeyLimits } from "../metrics/engine/key-limits.ts";
+import { createKeyLimits } from "../metrics/engine/keys.ts";
 import { createSaltedHashes } from "../metrics/engine/salted-hashes.ts";
 import { createMetricBytes } from "../metrics/engine/stored-bytes.ts";
 import { createSlowQueryLog } from "../monitoring/slow-query-log.ts";

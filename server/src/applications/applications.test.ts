@@ -6,7 +6,7 @@ import { assertError, startTestApp, type TestApp } from "../../test/harness.ts";
 import { begin, sendBytes } from "../../test/tus.ts";
 import { dataPart, upload } from "../../test/uploads.ts";
 import { maintain } from "../app/maintenance.ts";
-import { insertBatch } from "../metrics/engine/batches.store.ts";
+import { insertBatch } from "../metrics/engine/compaction.ts";
 import { insertInboxRow } from "../metrics/engine/inbox.store.ts";
 import {
   deleteApplicationRows,

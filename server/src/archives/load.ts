@@ -1,7 +1,7 @@
 import type { StoredRow } from "../db/snapshot.ts";
 import { MalformedBytesError } from "../lib/bytes.ts";
 import { checkRollup } from "../metrics/engine/rollups.ts";
-import { isRollupId } from "../metrics/engine/series.ts";
+import { isRollupId } from "../metrics/engine/row-ids.ts";
 import { Tally } from "../statistics/tally.ts";
 import { isSmtpUrl } from "../tenancy/mail-settings.ts";
 import { type ArchiveEntry, readArchive } from "./archive-reader.ts";

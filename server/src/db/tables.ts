@@ -584,7 +584,7 @@ interface MetricInboxTable {
   /** For a single event, the id of the event. */
   id: string;
   received_at: number;
-  /** JSON, see `metrics/engine/payload.ts`. */
+  /** JSON, see `metrics/engine/inbox.store.ts`. */
   payload: string;
 }
 
@@ -607,17 +607,17 @@ interface MetricHandlesTable {
 /** Events of one key and one hour. */
 interface MetricChunksTable {
   application_id: string;
-  /** Series, time of the latest event, and a unique suffix: see `metrics/engine/series.ts`. */
+  /** Series, time of the latest event, and a unique suffix: see `metrics/engine/row-ids.ts`. */
   id: string;
   event_count: number;
-  /** JSON, see `metrics/engine/payload.ts`. */
+  /** JSON, see `metrics/engine/inbox.store.ts`. */
   payload: string;
 }
 
 /** Aggregates of the events of one key in one hour or one day. */
 interface MetricRollupsTable {
   application_id: string;
-  /** Series, hour or day, and its start: see `metrics/engine/series.ts`. */
+  /** Series, hour or day, and its start: see `metrics/engine/row-ids.ts`. */
   id: string;
   /** Empty for all events of the bucket, else `=` and the name of the value that groups them. */
   dimension: string;

@@ -3,7 +3,7 @@ import { eachRow, filterStream } from "../db/search/stream.ts";
 import { earliestMs, latestMs } from "../lib/dates.ts";
 import type { UserExporter } from "../owned/export.ts";
 import { eventsStream } from "./engine/events.ts";
-import { listHandles } from "./engine/handles.store.ts";
+import { listHandles } from "./engine/inbox.store.ts";
 import { keysStream } from "./engine/keys.ts";
 import type { SaltedHashes } from "./engine/salted-hashes.ts";
 import { presentEvent } from "./metrics.operator.contract.ts";

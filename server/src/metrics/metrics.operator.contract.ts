@@ -3,12 +3,16 @@ import { PageOf, pagingParameters } from "../contract/paging.ts";
 import { enumeration, named, type Static, Type } from "../contract/schema.ts";
 import { Choice, DateInput, Text, WireDate } from "../contract/wire.ts";
 import { formatDate } from "../lib/dates.ts";
-import type { Cell, ValueStats } from "./engine/cell.ts";
-import { type ChartRange, cellsByContent, type Points } from "./engine/charts.ts";
+import {
+  type ChartRange,
+  cellsByContent,
+  type Interval as IntervalWord,
+  nextInterval,
+  type Points,
+} from "./engine/charts.ts";
 import type { RawEvent } from "./engine/events.ts";
-import type { Groups } from "./engine/groups.ts";
-import { type Interval as IntervalWord, nextInterval } from "./engine/intervals.ts";
-import type { KeyRow } from "./engine/snapshot.store.ts";
+import type { Cell, Groups, ValueStats } from "./engine/rollups.ts";
+import type { KeyRow } from "./engine/snapshot.ts";
 import { ValueText } from "./metrics.contract.ts";
 
 export const pointsMax = 2_000;

@@ -3,17 +3,24 @@ import type { Queries } from "../db/database.ts";
 import { readPage } from "../db/search/page.ts";
 import { earliestMs, formatDate, latestMs } from "../lib/dates.ts";
 import { ApiError } from "../lib/errors.ts";
+import { spans, startOf } from "../lib/spans.ts";
 import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
-import { type ChartRange, readEventCells, readEventGroups, valuesByName } from "./engine/charts.ts";
+import {
+  type ChartRange,
+  type Interval,
+  intervalStart,
+  nextInterval,
+  readEventCells,
+  readEventGroups,
+  valuesByName,
+} from "./engine/charts.ts";
 import { eventsStream } from "./engine/events.ts";
-import { listHandles } from "./engine/handles.store.ts";
-import { type Interval, intervalStart, nextInterval } from "./engine/intervals.ts";
+import { listHandles } from "./engine/inbox.store.ts";
 import { isKnownKey, keysStream } from "./engine/keys.ts";
 import { readCount } from "./engine/rollups.ts";
-import { dayMs, rollupSuffix, seriesOf, seriesOfRollup, startOf, startOfRollup } from "./engine/series.ts";
-import { readRollupCounts } from "./engine/snapshot.store.ts";
-import { readWaiting } from "./engine/waiting.ts";
+import { rollupSuffix, seriesOf, seriesOfRollup, startOfRollup } from "./engine/row-ids.ts";
+import { readRollupCounts, readWaiting } from "./engine/snapshot.ts";
 import {
   daysListed,
   EventPage,
@@ -161,7 +168,7 @@ function readRange(
   now: number,
 ): ChartRange {
   const { interval = "day", to = now } = parameters;
-  const { from = to - (interval === "hour" ? dayMs : 30 * dayMs) } = parameters;
+  const { from = to - (interval === "hour" ? spans.day : 30 * spans.day) } = parameters;
   if (from > to) throw new ApiError("ParameterOutOfRange", "to must not be before from.", { parameter: "to" });
   const start = intervalStart(interval, Math.max(from, earliestMs));
   let [end, count] = [start, 0];
@@ -190,14 +197,14 @@ export async function readDailyCounts(
   queries: Queries,
 ): Promise<ReadonlyMap<string, number[]>> {
   if (keys.length === 0) return new Map();
-  const first = startOf("day", now) - (days - 1) * dayMs;
-  const range = { from: rollupSuffix("day", first), to: rollupSuffix("day", first + days * dayMs), count: days };
+  const first = startOf("day", now) - (days - 1) * spans.day;
+  const range = { from: rollupSuffix("day", first), to: rollupSuffix("day", first + days * spans.day), count: days };
   const bySeries = new Map(keys.map((key) => [seriesOf(key), key]));
   const { rollups, waiting } = await readRollupCounts(applicationId, [...bySeries.keys()], range, queries);
   const counts = new Map(keys.map((key) => [key, Array<number>(days).fill(0)]));
   function add(key: string, start: number, count: number): void {
     const ofKey = counts.get(key);
-    const day = (start - first) / dayMs;
+    const day = (start - first) / spans.day;
     if (ofKey?.[day] !== undefined) ofKey[day] += count;
   }
   for (const { id, data } of rollups) add(bySeries.get(seriesOfRollup(id)) ?? "", startOfRollup(id), readCount(data));

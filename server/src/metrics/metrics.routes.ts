@@ -4,12 +4,19 @@ import type { Caller } from "../contract/route.ts";
 import { readWireValue } from "../contract/wire.ts";
 import { isForeignKeyViolation } from "../db/dialect.ts";
 import { ApiError, errorRow } from "../lib/errors.ts";
+import { spans } from "../lib/spans.ts";
 import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
-import { closeHandle, insertHandle } from "./engine/handles.store.ts";
-import { insertInboxRow } from "./engine/inbox.store.ts";
-import type { CheckedKeys } from "./engine/key-limits.ts";
-import { elapsedName, type InboxPayload, type StoredEvent, writePayload } from "./engine/payload.ts";
+import {
+  closeHandle,
+  elapsedName,
+  type InboxPayload,
+  insertHandle,
+  insertInboxRow,
+  type StoredEvent,
+  writePayload,
+} from "./engine/inbox.store.ts";
+import type { CheckedKeys } from "./engine/keys.ts";
 import {
   CreatedEvent,
   CreatedEvents,
@@ -70,8 +77,7 @@ function readScalar(parameter: string, name: string, value: unknown): Scalar {
   throw new ApiError(condition, `${name} in ${parameter} ${parsed.rule}.`, { parameter: `${parameter}.${name}` });
 }
 
-const dayMs = 86_400_000;
-const ageMaxMs = 30 * dayMs;
+const ageMaxMs = 30 * spans.day;
 const aheadMaxMs = 10 * 60_000;
 
 const readItem = compileParameters(EventItem);

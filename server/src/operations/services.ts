@@ -31,7 +31,7 @@ import type { Delivery } from "../mail/delivery.ts";
 import type { Mailer } from "../mail/mailer.ts";
 import type { Outbox } from "../mail/outbox.ts";
 import type { Compactor } from "../metrics/engine/compactor.ts";
-import type { KeyLimits } from "../metrics/engine/key-limits.ts";
+import type { KeyLimits } from "../metrics/engine/keys.ts";
 import type { SaltedHashes } from "../metrics/engine/salted-hashes.ts";
 import type { MetricBytes } from "../metrics/engine/stored-bytes.ts";
 import type { Requests } from "../operators/requests.ts";

@@ -1,7 +1,7 @@
-import { Cell } from "./cell.ts";
-import { Groups } from "./groups.ts";
-import type { ChunkEvent, ChunkPart, InboxPayload, StoredEvent } from "./payload.ts";
-import { bucketMs, type Granularity, startOf } from "./series.ts";
+import { startOf } from "../../lib/spans.ts";
+import type { ChunkEvent, ChunkPart, InboxPayload, StoredEvent } from "./inbox.store.ts";
+import { Cell, Groups } from "./rollups.ts";
+import type { Granularity } from "./row-ids.ts";
 
 /** The number of value names per bucket by whose contents events are grouped. Further names have no groups. */
 const dimensionsMax = 10;
@@ -153,7 +153,7 @@ export function bucketsOf({ hours }: Series, granularity: Granularity): Readonly
   if (granularity === "hour") return hours;
   const days = new Map<number, Bucket>();
   for (const [start, hour] of hours) {
-    const day = Math.floor(start / bucketMs.day) * bucketMs.day;
+    const day = startOf("day", start);
     const bucket = days.get(day) ?? new Bucket();
     bucket.merge(hour);
     days.set(day, bucket);

@@ -1,12 +1,9 @@
 import type { Queries } from "../../db/database.ts";
+import { spans, startOf } from "../../lib/spans.ts";
 import { createYield } from "../../lib/yield.ts";
-import { Cell, type ValueStats } from "./cell.ts";
-import { Groups } from "./groups.ts";
-import { granularityOf, type Interval, intervalStart } from "./intervals.ts";
-import { dimensionOf, readAll, readGroups } from "./rollups.ts";
-import { rollupId, seriesOf, startOfRollup } from "./series.ts";
-import { readRollups } from "./snapshot.store.ts";
-import { readWaiting } from "./waiting.ts";
+import { Cell, dimensionOf, Groups, readAll, readGroups, type ValueStats } from "./rollups.ts";
+import { type Granularity, rollupId, seriesOf, startOfRollup } from "./row-ids.ts";
+import { readRollups, readWaiting } from "./snapshot.ts";
 
 export interface ChartRange {
   readonly interval: Interval;
@@ -147,4 +144,47 @@ function sum<T>(all: Iterable<T>, of: (each: T) => number): number {
   let total = 0;
   for (const each of all) total += of(each);
   return total;
+}
+
+/** The interval between two points of a chart, in UTC. Weeks start on Monday. */
+export type Interval = "hour" | "day" | "week" | "month";
+
+/** Returns the bucket size that makes up an interval. */
+function granularityOf(interval: Interval): Granularity {
+  return interval === "hour" ? "hour" : "day";
+}
+
+/** 1970-01-05, a Monday. */
+const mondayMs = 4 * spans.day;
+
+/** Returns the start of the interval that contains a time. */
+export function intervalStart(interval: Interval, at: number): number {
+  switch (interval) {
+    case "hour":
+    case "day":
+      return startOf(interval, at);
+    case "week":
+      return Math.floor((at - mondayMs) / (7 * spans.day)) * 7 * spans.day + mondayMs;
+    case "month":
+      return startOfMonth(at, 0);
+  }
+}
+
+/** Returns the start of the next interval. */
+export function nextInterval(interval: Interval, start: number): number {
+  switch (interval) {
+    case "hour":
+    case "day":
+      return start + spans[interval];
+    case "week":
+      return start + 7 * spans.day;
+    case "month":
+      return startOfMonth(start, 1);
+  }
+}
+
+function startOfMonth(at: number, monthsLater: number): number {
+  const date = new Date(at);
+  // Date.UTC maps the years 0 to 99 to 1900 to 1999.
+  return new Date(0).setUTCFullYear(date.getUTCFullYear(), date.getUTCMonth() + monthsLater, 1);
 }

@@ -1,15 +1,16 @@
 import { setImmediate } from "node:timers/promises";
-import type { Database } from "../../db/database.ts";
+import type { Selectable } from "kysely";
+import type { Database, Queries } from "../../db/database.ts";
 import { isUniqueViolation } from "../../db/dialect.ts";
+import { prepare } from "../../db/prepared.ts";
+import type { Tables } from "../../db/tables.ts";
 import { isHeld } from "../../jobs/leases.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { IdGenerator } from "../../lib/ids.ts";
 import { createYield } from "../../lib/yield.ts";
 import { Batch } from "./batch.ts";
-import { BatchLost, type BatchRow, deleteBatch, findBatch, insertBatch, updateBatch } from "./batches.store.ts";
-import { deleteInboxRows, findInboxRow, listInboxRows, type WaitingRow } from "./inbox.store.ts";
-import { readPayload } from "./payload.ts";
-import { addStoredBytes } from "./stored-bytes.store.ts";
+import { deleteInboxRows, findInboxRow, listInboxRows, readPayload, type WaitingRow } from "./inbox.store.ts";
+import { addStoredBytes } from "./stored-bytes.ts";
 import { type PreparedUnit, unitsOf } from "./units.ts";
 
 export interface CompactionServices {
@@ -193,4 +194,67 @@ async function* rowsOfBatch(batch: BatchRow, { reads }: Database): AsyncGenerato
 /** Returns the ids of the inbox rows in a batch. */
 export function rowIdsOf({ row_ids }: Pick<BatchRow, "row_ids">): string[] {
   return JSON.parse(row_ids); // written by `startBatch`
+}
+
+export type BatchRow = Selectable<Tables["metric_batches"]>;
+
+/** Another process has taken over the batch: the transaction must roll back. */
+class BatchLost extends Error {}
+
+const findPrepared = prepare<{ applicationId: string }, BatchRow>((queries, parameter) =>
+  queries.selectFrom("metric_batches").selectAll().where("application_id", "=", parameter("applicationId")),
+);
+
+async function findBatch(applicationId: string, queries: Queries): Promise<BatchRow | undefined> {
+  const [row] = await findPrepared(queries, { applicationId });
+  return row;
+}
+
+/** @throws a unique violation when the application already has a batch */
+export async function insertBatch(row: BatchRow, queries: Queries): Promise<void> {
+  await queries.insertInto("metric_batches").values(row).execute();
+}
+
+const movePrepared = prepare<
+  { applicationId: string; id: string; nextId: string; doneUntil: string; leasedUntil: number; before: string },
+  { id: string }
+>((queries, parameter) =>
+  queries
+    .updateTable("metric_batches")
+    .set({ id: parameter("nextId"), done_until: parameter("doneUntil"), leased_until: parameter("leasedUntil") })
+    .where("application_id", "=", parameter("applicationId"))
+    .where("id", "=", parameter("id"))
+    .where("done_until", "=", parameter("before"))
+    .returning("id"),
+);
+
+/**
+ * Advances a batch, or hands it over to another process under the id in `next`.
+ *
+ * @throws BatchLost when the stored batch differs from `batch`
+ */
+async function updateBatch(
+  batch: BatchRow,
+  next: Pick<BatchRow, "id" | "done_until" | "leased_until">,
+  queries: Queries,
+): Promise<void> {
+  const moved = await movePrepared(queries, {
+    applicationId: batch.application_id,
+    id: batch.id,
+    before: batch.done_until,
+    nextId: next.id,
+    doneUntil: next.done_until,
+    leasedUntil: next.leased_until,
+  });
+  if (moved.length !== 1) throw new BatchLost();
+}
+
+/** @throws BatchLost when the stored batch differs */
+async function deleteBatch(batch: BatchRow, queries: Queries): Promise<void> {
+  const { numDeletedRows } = await queries
+    .deleteFrom("metric_batches")
+    .where("application_id", "=", batch.application_id)
+    .where("id", "=", batch.id)
+    .executeTakeFirst();
+  if (numDeletedRows !== 1n) throw new BatchLost();
 }

@@ -3,8 +3,8 @@ import type { Database } from "../../db/database.ts";
 import { lockName } from "../../db/lock.ts";
 import type { Background } from "../../jobs/background.ts";
 import { type CompactionServices, compactBatch } from "./compaction.ts";
+import { hourOfChunk } from "./row-ids.ts";
 import { type ChunkRow, deleteChunk, findChunk, insertChunk, listSmallChunks } from "./series.store.ts";
-import { hourOfChunk } from "./series.ts";
 import { measureKeys } from "./stored-bytes.ts";
 
 const pageRows = 512;

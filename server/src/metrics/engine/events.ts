@@ -1,12 +1,12 @@
 import type { Queries } from "../../db/database.ts";
 import { isOnSide, type Stream, sortRows, type Take } from "../../db/search/stream.ts";
 import type { Key } from "../../lib/keyset.ts";
+import { spans, startOf } from "../../lib/spans.ts";
 import { createYield } from "../../lib/yield.ts";
-import type { ChunkPart } from "./payload.ts";
+import type { ChunkPart } from "./inbox.store.ts";
+import { chunkPrefix, latestOfChunk, seriesOf } from "./row-ids.ts";
 import { listChunks } from "./series.store.ts";
-import { chunkPrefix, hourMs, latestOfChunk, seriesOf, startOf } from "./series.ts";
-import { readKey, type WaitingSnapshot } from "./snapshot.store.ts";
-import { readWaiting } from "./waiting.ts";
+import { readKey, readWaiting, type WaitingSnapshot } from "./snapshot.ts";
 
 /** A reported event. */
 export interface RawEvent {
@@ -59,7 +59,7 @@ export function eventsStream(
       const at = Number(take.bound?.key[0] ?? (isDown ? range.to : range.from));
       // A chunk contains events of one hour, and its id contains the time of the latest.
       let from = chunkPrefix(seriesId, isDown ? range.from : Math.max(at, range.from));
-      let to = chunkPrefix(seriesId, isDown ? Math.min(startOf("hour", at) + hourMs, endOf(range)) : endOf(range));
+      let to = chunkPrefix(seriesId, isDown ? Math.min(startOf("hour", at) + spans.hour, endOf(range)) : endOf(range));
       for (;;) {
         const chunks = await listChunks(applicationId, { from, to }, { isDown, count: chunksAtOnce }, queries);
         for (const { id, payload } of chunks) {
@@ -78,7 +78,7 @@ export function eventsStream(
 }
 
 function endOf({ to }: EventRange): number {
-  return startOf("hour", to - 1) + hourMs;
+  return startOf("hour", to - 1) + spans.hour;
 }
 
 async function addWaiting(waiting: WaitingSnapshot, key: string, add: (event: RawEvent) => void): Promise<void> {

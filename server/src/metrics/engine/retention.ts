@@ -1,13 +1,11 @@
 import { sql } from "kysely";
 import type { Database, Queries } from "../../db/database.ts";
 import { firstIdAt } from "../../lib/ids.ts";
-import { chunksBefore, rollupsBefore, rollupsOf, seriesOf, startOf } from "./series.ts";
-import { addStoredBytes, chunkBytes, rollupBytes } from "./stored-bytes.store.ts";
+import { startOf } from "../../lib/spans.ts";
+import { chunksBefore, rollupsBefore, rollupsOf, seriesOf } from "./row-ids.ts";
+import { addStoredBytes, chunkBytes, rollupBytes } from "./stored-bytes.ts";
 
 const keysAtOnce = 100;
-const handlesPerStep = 500;
-/** Few per step, because chunks may be large. */
-const rowsPerStep = 50;
 
 /**
  * Deletes events before a time, rounded to the hour, and the handles of events received before it. Works in bounded
@@ -27,8 +25,8 @@ export async function deleteOldMetrics(
     } while (rows > 0);
   }
 
-  const handle = firstIdAt("MetricEvent", before);
-  await repeat((queries) => deleteHandles(applicationId, handle, handlesPerStep, queries));
+  const handles = { from: "", to: firstIdAt("MetricEvent", before) };
+  await repeat(async (queries) => (await deleteRows("metric_handles", applicationId, handles, queries)).length);
 
   const earliest = startOf("hour", before);
   for (;;) {
@@ -37,7 +35,7 @@ export async function deleteOldMetrics(
     for (const key of keys) {
       const seriesId = seriesOf(key);
       const chunks = chunksBefore(seriesId, before);
-      await repeat((queries) => deleteChunks(applicationId, key, chunks, rowsPerStep, queries));
+      await repeat((queries) => deleteOfKey("metric_chunks", applicationId, key, chunks, queries));
 
       let left = rollupsOf(seriesId);
       let rollupsLeft = 0;
@@ -45,7 +43,7 @@ export async function deleteOldMetrics(
         const first = await findFirstRollup(applicationId, left, database.reads);
         if (first === undefined) break;
         const { from, to, next } = rollupsBefore(first, before);
-        await repeat((queries) => deleteRollups(applicationId, key, { from, to }, rowsPerStep, queries));
+        await repeat((queries) => deleteOfKey("metric_rollups", applicationId, key, { from, to }, queries));
         if ((await findFirstRollup(applicationId, { from, to: next }, database.reads)) !== undefined) rollupsLeft += 1;
         left = { ...left, from: next };
       }
@@ -75,42 +73,60 @@ async function listOldKeys(applicationId: string, before: number, count: number,
   return rows.map(({ key }) => key);
 }
 
-/** Deletes some chunks of a key, and subtracts their events from its totals. @returns how many */
-async function deleteChunks(
-  applicationId: string,
-  key: string,
-  { from, to }: IdRange,
-  count: number,
-  queries: Queries,
-): Promise<number> {
-  const old = await queries
-    .selectFrom("metric_chunks")
-    .select(["id", "event_count", chunkBytes.as("bytes")])
-    .where("application_id", "=", applicationId)
-    .where("id", ">=", from)
-    .where("id", "<", to)
-    .limit(count)
-    .execute();
-  const ids = old.map(({ id }) => id);
-  if (ids.length === 0) return 0;
-  await queries
-    .deleteFrom("metric_chunks")
-    .where("application_id", "=", applicationId)
-    .where("id", "in", ids)
-    .execute();
-  const events = old.reduce((sum, { event_count }) => sum + event_count, 0);
-  await queries
-    .updateTable("metric_keys")
-    .set({ event_count: sql`event_count - ${events}` })
-    .where("application_id", "=", applicationId)
-    .where("key", "=", key)
-    .execute();
-  await addStoredBytes(applicationId, key, -sumOfBytes(old), queries);
-  return ids.length;
+/** The rows deleted per transaction, few where they may be large, and what each counted in the totals of its key. */
+const deletions = {
+  metric_handles: { count: 500, events: sql`0`, bytes: sql`0` },
+  metric_chunks: { count: 50, events: sql`event_count`, bytes: chunkBytes },
+  metric_rollups: { count: 50, events: sql`0`, bytes: rollupBytes },
+} as const;
+
+interface DeletedRow {
+  readonly id: string;
+  readonly events: number;
+  readonly bytes: number;
 }
 
-function sumOfBytes(rows: readonly { readonly bytes: number }[]): number {
-  return rows.reduce((sum, { bytes }) => sum + Number(bytes), 0);
+/** Deletes some rows in a range of ids, which are looked up first, because PostgreSQL plans that without table statistics. */
+async function deleteRows(
+  table: keyof typeof deletions,
+  applicationId: string,
+  { from, to }: IdRange,
+  queries: Queries,
+): Promise<readonly DeletedRow[]> {
+  const { count, events, bytes } = deletions[table];
+  const { rows } = await sql<DeletedRow>`
+    select id, ${events} as events, ${bytes} as bytes from ${sql.table(table)}
+    where application_id = ${applicationId} and id >= ${from} and id < ${to} order by id limit ${sql.lit(count)}`.execute(
+    queries,
+  );
+  if (rows.length === 0) return rows;
+  const ids = sql.join(rows.map(({ id }) => id));
+  await sql`delete from ${sql.table(table)} where application_id = ${applicationId} and id in (${ids})`.execute(
+    queries,
+  );
+  return rows;
+}
+
+/** Deletes some chunks or roll-ups of a key, and subtracts them from its totals. @returns how many */
+async function deleteOfKey(
+  table: "metric_chunks" | "metric_rollups",
+  applicationId: string,
+  key: string,
+  range: IdRange,
+  queries: Queries,
+): Promise<number> {
+  const deleted = await deleteRows(table, applicationId, range, queries);
+  const events = deleted.reduce((sum, row) => sum + Number(row.events), 0);
+  const bytes = deleted.reduce((sum, row) => sum + Number(row.bytes), 0);
+  if (events > 0)
+    await queries
+      .updateTable("metric_keys")
+      .set({ event_count: sql`event_count - ${events}` })
+      .where("application_id", "=", applicationId)
+      .where("key", "=", key)
+      .execute();
+  await addStoredBytes(applicationId, key, -bytes, queries);
+  return deleted.length;
 }
 
 /** Finds the first roll-up of a range. */
@@ -131,33 +147,6 @@ async function findFirstRollup(
   return row?.id;
 }
 
-/** Deletes some roll-ups of a key, and subtracts their bytes from its totals. @returns how many */
-async function deleteRollups(
-  applicationId: string,
-  key: string,
-  { from, to }: IdRange,
-  count: number,
-  queries: Queries,
-): Promise<number> {
-  const old = await queries
-    .selectFrom("metric_rollups")
-    .select(["id", rollupBytes.as("bytes")])
-    .where("application_id", "=", applicationId)
-    .where("id", ">=", from)
-    .where("id", "<", to)
-    .limit(count)
-    .execute();
-  const ids = old.map(({ id }) => id);
-  if (ids.length === 0) return 0;
-  await queries
-    .deleteFrom("metric_rollups")
-    .where("application_id", "=", applicationId)
-    .where("id", "in", ids)
-    .execute();
-  await addStoredBytes(applicationId, key, -sumOfBytes(old), queries);
-  return ids.length;
-}
-
 /** Records that the key has no data from before a time. */
 async function updateEarliest(applicationId: string, key: string, earliestAt: number, queries: Queries): Promise<void> {
   await queries
@@ -176,29 +165,4 @@ async function deleteKey(applicationId: string, key: string, queries: Queries): 
     .where("key", "=", key)
     .where("event_count", "=", 0)
     .execute();
-}
-
-/** Deletes some handles whose ids sort before this one. @returns how many */
-async function deleteHandles(
-  applicationId: string,
-  beforeId: string,
-  count: number,
-  queries: Queries,
-): Promise<number> {
-  const old = await queries
-    .selectFrom("metric_handles")
-    .select("id")
-    .where("application_id", "=", applicationId)
-    .where("id", "<", beforeId)
-    .orderBy("id")
-    .limit(count)
-    .execute();
-  const ids = old.map(({ id }) => id);
-  if (ids.length === 0) return 0;
-  await queries
-    .deleteFrom("metric_handles")
-    .where("application_id", "=", applicationId)
-    .where("id", "in", ids)
-    .execute();
-  return ids.length;
 }

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Queries } from "../../db/database.ts";
 import { prepare, prepareShapes } from "../../db/prepared.ts";
 import { rowLimit } from "../../db/row-limit.ts";
-import type { ChunkPart } from "./payload.ts";
+import type { ChunkPart } from "./inbox.store.ts";
 
 export interface ChunkRow {
   readonly id: string;

@@ -1,8 +1,10 @@
 import type { Queries } from "../../db/database.ts";
 import type { IdGenerator } from "../../lib/ids.ts";
+import { startOf } from "../../lib/spans.ts";
 import type { Batch, Hour, Series } from "./batch.ts";
-import type { ChunkPart } from "./payload.ts";
+import type { ChunkPart } from "./inbox.store.ts";
 import { dimensionOf, mergeRollups, type Rollup, writeRollup } from "./rollups.ts";
+import { chunkPrefix, eventsPosition, type Granularity, keyPosition, rollupId, seriesOf } from "./row-ids.ts";
 import {
   type ChunkRow,
   findRollup,
@@ -11,8 +13,7 @@ import {
   insertOrUpdateRollup,
   type KeyChange,
 } from "./series.store.ts";
-import { chunkPrefix, eventsPosition, type Granularity, keyPosition, rollupId, seriesOf, startOf } from "./series.ts";
-import { bytesOfChunk } from "./stored-bytes.store.ts";
+import { bytesOfChunk } from "./stored-bytes.ts";
 
 /** A part of a batch that is written in one transaction. */
 export interface Unit {

@@ -1,13 +1,9 @@
 import { hash } from "node:crypto";
 import { earliestMs } from "../../lib/dates.ts";
-
-export const hourMs = 3_600_000;
-export const dayMs = 24 * hourMs;
+import { spans, startOf } from "../../lib/spans.ts";
 
 /** The bucket sizes of roll-ups: the hour and the day, in UTC. */
 export type Granularity = "hour" | "day";
-
-export const bucketMs: Readonly<Record<Granularity, number>> = { hour: hourMs, day: dayMs };
 
 const letters: Readonly<Record<Granularity, string>> = { hour: "h", day: "d" };
 const digestCharacters = 16; // 96 bits
@@ -25,11 +21,6 @@ function digest(text: string): string {
 /** Formats a time so that it sorts as a string. */
 function sortable(at: number): string {
   return (at - earliestMs).toString(36).padStart(timeDigits, "0");
-}
-
-/** Returns the start of the bucket that contains a time. */
-export function startOf(granularity: Granularity, at: number): number {
-  return Math.floor(at / bucketMs[granularity]) * bucketMs[granularity];
 }
 
 /**
@@ -109,6 +100,6 @@ export function rollupsOf(series: string): { from: string; to: string } {
 /** Returns the id range of the roll-ups with the dimension of `id` whose buckets end by a time. */
 export function rollupsBefore(id: string, at: number): { from: string; to: string; next: string } {
   const from = id.slice(0, 2 * digestCharacters + 1);
-  const length = id[digestCharacters] === letters.day ? dayMs : hourMs;
+  const length = spans[id[digestCharacters] === letters.day ? "day" : "hour"];
   return { from, to: from + sortable(Math.max(at - length + 1, earliestMs)), next: `${from}~` };
 }
