@@ -26,7 +26,7 @@ import { deleteExpiredMailLimits } from "../mail/mail-limits.ts";
 import { deleteOldMetrics } from "../metrics/engine/retention.ts";
 import { reshiftUser } from "../privacy/reshifting.ts";
 import { listApplicationRegions } from "../regions/regions.directory.store.ts";
-import { compactStatistics } from "../statistics/statistics.compaction.ts";
+import { compactStatistics } from "../statistics/statistics.store.ts";
 import { updateTotals } from "../statistics/statistics.totals.ts";
 import { deleteRareVersions } from "../statistics/statistics.versions.ts";
 import { eraseOldOrphans } from "../storage/orphaned-objects.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { longSessions, startTestApp, type TestApp } from "../../test/harness.ts";
-import { compactStatistics } from "./statistics.compaction.ts";
+import { compactStatistics } from "./statistics.store.ts";
 import { updateTotals } from "./statistics.totals.ts";
 import { Tally } from "./tally.ts";
 

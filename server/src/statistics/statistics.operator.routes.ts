@@ -16,7 +16,7 @@ import { listMarkers, listNewCrashes, type MarkerRow } from "./statistics.events
 import { readAdded, readBefore, readStatistics, readToday } from "./statistics.reading.ts";
 import { listBusiest } from "./statistics.store.ts";
 import { findTotals } from "./statistics.totals.ts";
-import { listNewVersions, type VersionReports } from "./statistics.versions.store.ts";
+import { listNewVersions, type VersionReports } from "./statistics.versions.ts";
 
 const markersMax = 50;
 const versionsMax = 10;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { longSessions, startTestApp, type TestApp } from "../../test/harness.ts";
-import { compactStatistics } from "./statistics.compaction.ts";
+import { compactStatistics } from "./statistics.store.ts";
 import { Tally } from "./tally.ts";
 
 const minuteMs = 60_000;

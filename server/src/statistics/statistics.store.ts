@@ -2,7 +2,69 @@ import { sql } from "kysely";
 import type { Database, Queries } from "../db/database.ts";
 import { rowLimit } from "../db/row-limit.ts";
 import { deleteOldIntervals } from "../db/steps.ts";
-import { type Interval, type Range, spans } from "../lib/spans.ts";
+import { type Interval, type Range, spans, startOf } from "../lib/spans.ts";
+import { Tally } from "./tally.ts";
+
+/** The retention of intervals of each length. */
+const retentionMs = { minute: 2 * spans.day, hour: 90 * spans.day, day: 3 * 365 * spans.day } as const;
+const bytesMax = 65_536;
+
+/** The intervals that are merged into longer ones, shorter ones first. */
+const steps = [
+  { from: "minute", into: "hour" },
+  { from: "hour", into: "day" },
+] as const;
+type Step = (typeof steps)[number];
+
+/**
+ * Merges the minutes of each past hour and the hours of each past day, and deletes intervals after their retention.
+ * Works in bounded steps, so that it can be stopped at any moment and resumed.
+ *
+ * @param applicationId empty for all applications together
+ */
+export async function compactStatistics(
+  applicationId: string,
+  now: number,
+  database: Database,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (const step of steps) {
+    for (;;) {
+      signal?.throwIfAborted();
+      const before = startOf(step.into, now);
+      const found = await findPending(applicationId, spans[step.from], before, database.reads);
+      if (found === undefined) break;
+      await mergeIntervals(applicationId, step, startOf(step.into, found), database);
+    }
+  }
+  for (const interval of ["minute", "hour", "day"] as const) {
+    const condition = sql`application_id = ${applicationId} and span = ${spans[interval]} and is_pending = 0`;
+    const rows = { table: tableOf(applicationId), start: "starts_at", condition, stepMs: spans.day };
+    const before = startOf("hour", now - retentionMs[interval]); // hourly, because each deletion is a transaction
+    await deleteOldIntervals(rows, before, database, signal);
+  }
+}
+
+/**
+ * Merges the pending intervals into the one that starts at a time, in one transaction, so that no interval counts
+ * twice.
+ */
+async function mergeIntervals(
+  applicationId: string,
+  { from, into }: Step,
+  start: number,
+  database: Database,
+): Promise<void> {
+  const total = { application_id: applicationId, span: spans[into], starts_at: start };
+  await database.write(async ({ queries }) => {
+    const before = await lockTotal(total, queries);
+    const parts = await markMerged(applicationId, spans[from], { from: start, to: start + spans[into] }, queries);
+    const tally = before === undefined ? new Tally() : Tally.read(before.data);
+    for (const { data } of parts) tally.merge(Tally.read(data));
+    const counts = { calls: tally.calls, errors: tally.failed, data: tally.write(bytesMax) };
+    await putTotal({ ...total, is_pending: into === "day" ? 0 : 1, ...counts }, queries);
+  });
+}
 
 type Span = (typeof spans)[Interval];
 
@@ -102,7 +164,7 @@ export function listBusiest(
 }
 
 /** Returns the start of the earliest pending interval, if it is before a time. */
-export async function findPending(
+async function findPending(
   applicationId: string,
   span: Span,
   before: number,
@@ -122,7 +184,7 @@ export async function findPending(
 }
 
 /** Marks the intervals of a range as merged, and returns them. */
-export function markMerged(
+function markMerged(
   applicationId: string,
   span: Span,
   { from, to }: Range,
@@ -141,7 +203,7 @@ export function markMerged(
 }
 
 /** Reads and locks the row of all processes together until the transaction commits. */
-export function lockTotal(
+function lockTotal(
   { application_id, span, starts_at }: Pick<StatisticsRow, "application_id" | "span" | "starts_at">,
   queries: Queries,
 ): Promise<{ data: Uint8Array } | undefined> {
@@ -157,7 +219,7 @@ export function lockTotal(
 }
 
 /** Inserts or replaces a row of all processes together. */
-export async function putTotal(row: Omit<StatisticsRow, "writer">, queries: Queries): Promise<void> {
+async function putTotal(row: Omit<StatisticsRow, "writer">, queries: Queries): Promise<void> {
   const { is_pending, calls, errors, data } = row;
   await queries
     .insertInto(tableOf(row.application_id))
@@ -168,17 +230,4 @@ export async function putTotal(row: Omit<StatisticsRow, "writer">, queries: Quer
         .doUpdateSet({ is_pending, calls, errors, data }),
     )
     .execute();
-}
-
-/** Deletes merged intervals that started before a time. */
-export function deleteStatistics(
-  applicationId: string,
-  span: Span,
-  before: number,
-  database: Database,
-  signal?: AbortSignal,
-): Promise<void> {
-  const condition = sql`application_id = ${applicationId} and span = ${span} and is_pending = 0`;
-  const rows = { table: tableOf(applicationId), start: "starts_at", condition, stepMs: spans.day };
-  return deleteOldIntervals(rows, before, database, signal);
 }

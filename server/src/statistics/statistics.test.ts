@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { type Answer, longSessions, startTestApp, type TestApp } from "../../test/harness.ts";
 import { dataPart, upload } from "../../test/uploads.ts";
 import type { NewApplication } from "../applications/applications.store.ts";
-import { compactStatistics } from "./statistics.compaction.ts";
+import { compactStatistics } from "./statistics.store.ts";
 import { updateTotals } from "./statistics.totals.ts";
 
 const minute = 60_000;

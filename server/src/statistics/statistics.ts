@@ -5,9 +5,9 @@ import { type AnsweredCall, notOperations } from "../http/request-observer.ts";
 import type { Clock } from "../lib/clock.ts";
 import { spans, startOf } from "../lib/spans.ts";
 import { createYield } from "../lib/yield.ts";
-import { type Activity, listActivity } from "./statistics.activity.ts";
 import { readKeys } from "./statistics.reading.ts";
 import { insertStatistics, listBusiest, type StatisticsRow } from "./statistics.store.ts";
+import { type Activity, listActivity } from "./statistics.totals.ts";
 import { createVersionCounts } from "./statistics.versions.ts";
 import { type KeyTally, Tally } from "./tally.ts";
 
