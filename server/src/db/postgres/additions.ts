@@ -1,6 +1,6 @@
 import { type Addition, placeholders } from "../prepared.ts";
-import { createTickQueue, type Waiting } from "../tick-queue.ts";
-import type { RunStatement } from "./queries.ts";
+import { createTickQueue, type Waiting } from "./lookups.ts";
+import type { RunStatement } from "./pool.ts";
 
 type Additions = readonly Waiting<readonly unknown[]>[];
 

@@ -5,10 +5,9 @@ import type { Queries, Transaction } from "../database.ts";
 import { isConflict } from "../dialect.ts";
 import type { GroupedWrite } from "../outer-transaction.ts";
 import { createAdditions } from "./additions.ts";
-import { createLookups } from "./lookups.ts";
-import type { PostgresPool } from "./pool.ts";
-import { createPostgresQueries, executeBy, type RunStatement, readRows } from "./queries.ts";
-import { type PostgresTransaction, transact } from "./transaction.ts";
+import { createLookups, readRows } from "./lookups.ts";
+import type { PostgresPool, RunStatement } from "./pool.ts";
+import { createPostgresQueries, executeBy, type PostgresTransaction, transact } from "./transaction.ts";
 
 type Work<T> = (transaction: Transaction) => Promise<T>;
 

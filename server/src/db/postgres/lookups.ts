@@ -1,10 +1,17 @@
-import { runInCall } from "../../lib/current-call.ts";
+import { type CurrentCall, currentCall, runInCall } from "../../lib/current-call.ts";
 import { ApiError } from "../../lib/errors.ts";
-import type { Lookup, Values } from "../prepared.ts";
-import { createRowCompiler } from "../row-of-values.ts";
-import { createTickQueue, type Waiting } from "../tick-queue.ts";
-import { columnsOf, type RunStatement, readRows, valuesOf } from "./queries.ts";
+import type { Lookup, Statement, Values } from "../prepared.ts";
+import { createRowCompiler, type ToRow } from "../row-of-values.ts";
+import type { RunStatement } from "./pool.ts";
 import type { Rows } from "./session.ts";
+
+/** A statement that waits for the end of the tick. */
+export interface Waiting<Values> {
+  readonly values: Values;
+  readonly call: CurrentCall | undefined;
+  readonly resolve: (rows: unknown[]) => void;
+  readonly reject: (error: unknown) => void;
+}
 
 type Lookups = readonly Waiting<Values>[];
 
@@ -131,3 +138,48 @@ function itemLiteral(value: unknown): string {
 }
 
 const needsEscape = /["\\]/;
+
+const rowCompilers = new WeakMap<Statement, (columns: readonly string[]) => ToRow>();
+
+/** Runs a prepared statement, and reads its rows as objects. */
+export async function readRows(
+  run: RunStatement,
+  statement: Statement,
+  values: readonly unknown[],
+): Promise<unknown[]> {
+  const rows = await run(statement.sql, values, { asArrays: true });
+  const compile = rowCompilers.getOrInsertComputed(statement, () => createRowCompiler());
+  return valuesOf(rows).map(compile(columnsOf(rows)));
+}
+
+function columnsOf(rows: Rows): string[] {
+  return rows.columns.map(({ name }) => name);
+}
+
+/** The rows of a statement with `asArrays`. */
+function valuesOf(rows: Rows): readonly (readonly unknown[])[] {
+  const arrays: Iterable<unknown> = rows;
+  return arrays as unknown[][];
+}
+
+/** Collects the statements of one tick, and sends statements of the same kind together. */
+export function createTickQueue<Kind, Values>(
+  send: (kind: Kind, waiting: readonly Waiting<Values>[]) => void,
+): (kind: Kind, values: Values) => Promise<unknown[]> {
+  let kinds = new Map<Kind, Waiting<Values>[]>();
+
+  function flush(): void {
+    const flushed = kinds;
+    kinds = new Map();
+    for (const [kind, waiting] of flushed) send(kind, waiting);
+  }
+
+  return (kind, values) =>
+    new Promise((resolve, reject) => {
+      if (kinds.size === 0) setImmediate(flush);
+      const one = { values, call: currentCall(), resolve, reject };
+      const waiting = kinds.get(kind);
+      if (waiting === undefined) kinds.set(kind, [one]);
+      else waiting.push(one);
+    });
+}

@@ -20,6 +20,9 @@ export interface RunOptions extends Pick<StatementOptions, "asArrays"> {
   readonly calls?: readonly (CurrentCall | undefined)[];
 }
 
+/** Runs a statement, on any session or in a transaction. */
+export type RunStatement = (sql: string, values: readonly unknown[], options?: RunOptions) => Promise<Rows>;
+
 /** Receives a session that is not reserved. */
 type Taker = (session: PostgresSession) => void;
 

@@ -7,11 +7,10 @@ import { postgresDialect } from "../dialect.ts";
 import type { EngineTransaction, EngineWrite } from "../outer-transaction.ts";
 import { createTransactions } from "../transactions.ts";
 import { createWriteGroups } from "./groups.ts";
-import { createLookups } from "./lookups.ts";
-import { PostgresPool } from "./pool.ts";
-import { createPostgresQueries, executeBy, type RunStatement, readRows } from "./queries.ts";
+import { createLookups, readRows } from "./lookups.ts";
+import { PostgresPool, type RunStatement } from "./pool.ts";
 import { PostgresSession, type SessionOptions } from "./session.ts";
-import { transact } from "./transaction.ts";
+import { createPostgresQueries, executeBy, transact } from "./transaction.ts";
 
 const channel = "rollcall_events";
 /** The interval at which a listening connection is checked, because it would fail silently. */

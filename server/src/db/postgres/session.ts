@@ -124,8 +124,11 @@ export class PostgresSession {
     });
     this.#sql.unsafe(isPooled ? "select 1" : setBounds(timeoutMs)).then(
       () => this.#begin(),
-      // A server that rejects the limits is used without them.
-      (error) => (isOfStatement(error) ? this.#begin() : this.#refused(error)),
+      (error) => {
+        // A server that rejects the limits is used without them.
+        if (error instanceof postgres.PostgresError && error.severity === "ERROR") this.#begin();
+        else this.#refused(error);
+      },
     );
   }
 
@@ -295,11 +298,6 @@ export class PostgresSession {
       this.break();
     } else this.#timer = setTimeout(() => this.#checkSilence(), Math.max(remainingMs, this.#patienceMs / 10)).unref();
   }
-}
-
-/** True if only the statement failed, and the connection is still usable. */
-function isOfStatement(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && error.severity === "ERROR";
 }
 
 function connectionClosed(): Error {

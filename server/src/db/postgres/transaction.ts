@@ -1,7 +1,16 @@
+import {
+  type CompiledQuery,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryResult,
+} from "kysely";
 import { ApiError } from "../../lib/errors.ts";
+import type { Queries } from "../database.ts";
 import { isLost, OutcomeUnknown, translateDatabaseError, unboundedStatement } from "../dialect.ts";
+import { createQueries, type ExecuteQuery, type PreparedRunner } from "../prepared.ts";
 import { setBoundsOfTransaction } from "./connection-settings.ts";
-import type { PostgresPool, RunOptions } from "./pool.ts";
+import type { PostgresPool, RunOptions, RunStatement } from "./pool.ts";
 import type { PostgresSession, Rows } from "./session.ts";
 
 /** A transaction on a session that is reserved for it. */
@@ -96,4 +105,24 @@ export async function transact<T>(
     transaction.isReleased = true;
     pool.release(session, transaction.isOpen);
   }
+}
+
+/** Creates queries that run on a connection of PostgreSQL. */
+export function createPostgresQueries(execute: ExecuteQuery, runner?: PreparedRunner): Queries {
+  return createQueries(engine, execute, runner);
+}
+
+const engine = {
+  createAdapter: () => new PostgresAdapter(),
+  createQueryCompiler: () => new PostgresQueryCompiler(),
+  createIntrospector: (queries: Queries) => new PostgresIntrospector(queries),
+};
+
+/** Returns a function that runs statements of Kysely. */
+export function executeBy(run: RunStatement): ExecuteQuery {
+  return async <R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> => {
+    const rows = await run(sql, parameters);
+    // The compiled query knows its row type.
+    return { rows: rows as Iterable<unknown> as R[], numAffectedRows: BigInt(rows.count ?? 0) };
+  };
 }
