@@ -110,7 +110,7 @@ async function countStep(
 }
 
 /** The rows of a kind that are not deleted, from `from` on, without test devices and test users. */
-export function countedRows(kind: CountedKind, applicationId: string): RawBuilder<unknown> {
+function countedRows(kind: CountedKind, applicationId: string): RawBuilder<unknown> {
   const rows = sql`from ${sql.table(kind)} where application_id = ${applicationId}`;
   if (kind === "checkins") return rows;
   const existing = kind === "users" ? sql`and deleted_at is null` : sql``;

@@ -3,6 +3,7 @@ import type { Selectable } from "kysely";
 import type { Database, Queries } from "../../db/database.ts";
 import { isUniqueViolation } from "../../db/dialect.ts";
 import { prepare } from "../../db/prepared.ts";
+import { listLengthMax } from "../../db/search/list-lengths.ts";
 import type { Tables } from "../../db/tables.ts";
 import { isHeld } from "../../jobs/leases.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -27,7 +28,6 @@ const leaseMs = 30_000;
 // Bounds on the writes of one transaction, so that it takes a few milliseconds.
 const transactionUnitsMax = 200;
 const transactionBytesMax = 262_144;
-const deletedRowsMax = 512;
 const deletedBytesMax = 1_048_576;
 /** Sorts after every position. */
 const lastPosition = "~";
@@ -156,7 +156,7 @@ async function endBatch(row: BatchRow, rowBytes: ReadonlyMap<string, number>, { 
     ids.push(id);
     bytes += size;
     const isLast = index === all.length - 1;
-    if (!isLast && ids.length < deletedRowsMax && bytes < deletedBytesMax) continue;
+    if (!isLast && ids.length < listLengthMax && bytes < deletedBytesMax) continue;
     await write(async ({ queries }) => {
       await deleteInboxRows(row.application_id, ids, queries);
       if (isLast) await deleteBatch(row, queries);

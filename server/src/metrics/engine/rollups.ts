@@ -3,7 +3,7 @@ import { DistinctCounter } from "../../lib/distinct-counter.ts";
 import { binOf, QuantileSketch } from "../../lib/quantile-sketch.ts";
 
 /** The number of value names with separate statistics, for a complete bucket and for one group. */
-export const namesMax = { all: 50, group: 10 } as const;
+const namesMax = { all: 50, group: 10 } as const;
 
 /** The scope of a cell: all events of a bucket, or one group. Groups are numerous, so their cells are smaller. */
 type CellKind = keyof typeof namesMax;
