@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { archivedTables } from "../src/archives/tables.ts";
-import { countAuditLog } from "../src/audit/audit.counting.ts";
+import { countAuditLog } from "../src/audit/audit.counts.ts";
 import { openSnapshot } from "../src/db/open.ts";
 import type { StoredRow } from "../src/db/snapshot.ts";
 import { leaseMsMax } from "../src/jobs/leases.ts";

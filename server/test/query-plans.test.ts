@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { CompiledQuery, type QueryResult, sql } from "kysely";
 import { findImpact } from "../src/applications/applications.impact.store.ts";
-import { insertCountedHour, listStoredCounts } from "../src/audit/audit.counts.store.ts";
+import { insertCountedHour, listStoredCounts } from "../src/audit/audit.counts.ts";
 import { newAuditRow } from "../src/audit/audit.events.ts";
 import { type AuditFilters, insertAuditRows, listAuditRows } from "../src/audit/audit.store.ts";
 import { checkinKind, checkinOrders } from "../src/checkins/checkins.contract.ts";

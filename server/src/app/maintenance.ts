@@ -7,8 +7,7 @@ import {
 } from "../applications/applications.store.ts";
 import { finishMove } from "../archives/moves.export.ts";
 import { dropLeftovers } from "../archives/moves.import.ts";
-import { countAuditLog } from "../audit/audit.counting.ts";
-import { deleteOldAuditCounts } from "../audit/audit.counts.store.ts";
+import { countAuditLog, deleteOldAuditCounts } from "../audit/audit.counts.ts";
 import { deleteOldAuditRows } from "../audit/audit.store.ts";
 import { deleteExpiredOperatorSessions } from "../auth/operator-sessions.ts";
 import { listEndedTestCallers } from "../auth/test-callers.ts";

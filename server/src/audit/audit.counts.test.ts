@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { assertError, startTestApp, type TestApp } from "../../test/harness.ts";
 import { maintain } from "../app/maintenance.ts";
 import type { AuditRow } from "../db/tables.ts";
-import { countAuditLog } from "./audit.counting.ts";
+import { countAuditLog } from "./audit.counts.ts";
 import { newAuditRow } from "./audit.events.ts";
 import { insertAuditRows } from "./audit.store.ts";
 

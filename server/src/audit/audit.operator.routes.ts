@@ -9,7 +9,7 @@ import { formatDate } from "../lib/dates.ts";
 import { readRange, startOf } from "../lib/spans.ts";
 import { operation } from "../operations/operation.ts";
 import type { CommandServices, Services } from "../operations/services.ts";
-import { countEntries } from "./audit.counting.ts";
+import { countEntries } from "./audit.counts.ts";
 import { calledBy } from "./audit.events.ts";
 import {
   AuditCounts,
