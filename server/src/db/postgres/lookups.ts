@@ -1,7 +1,7 @@
+import { compileObject } from "../../lib/compile-object.ts";
 import { type CurrentCall, currentCall, runInCall } from "../../lib/current-call.ts";
 import { ApiError } from "../../lib/errors.ts";
 import type { Lookup, Statement, Values } from "../prepared.ts";
-import { createRowCompiler, type ToRow } from "../row-of-values.ts";
 import type { RunStatement } from "./pool.ts";
 import type { Rows } from "./session.ts";
 
@@ -138,6 +138,26 @@ function itemLiteral(value: unknown): string {
 }
 
 const needsEscape = /["\\]/;
+
+/** Creates the object of a row. */
+type ToRow = (values: readonly unknown[]) => unknown;
+
+/**
+ * Caches the compiled function of one statement until its columns change, for example after a migration.
+ *
+ * @param from the index of the first column of the object
+ */
+export function createRowCompiler(from = 0): (columns: readonly string[]) => ToRow {
+  let compiledFor: readonly string[] = [];
+  let toRow: ToRow = compileObject([]);
+  return (columns) => {
+    if (columns.length !== compiledFor.length || columns.some((name, index) => name !== compiledFor[index])) {
+      compiledFor = columns;
+      toRow = compileObject(columns.map((name, index) => ({ name, from: index })).slice(from));
+    }
+    return toRow;
+  };
+}
 
 const rowCompilers = new WeakMap<Statement, (columns: readonly string[]) => ToRow>();
 

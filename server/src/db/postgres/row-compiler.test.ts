@@ -1,7 +1,7 @@
 // Runs on one engine: no database takes part.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createRowCompiler } from "./row-of-values.ts";
+import { createRowCompiler } from "./lookups.ts";
 
 describe("createRowCompiler", () => {
   it("makes rows of other columns after a migration", () => {
