@@ -1,5 +1,4 @@
-import type { Guessing } from "../auth/guard/guess-watch.ts";
-import type { LockOut } from "../auth/guard/sign-in-guard.ts";
+import type { Guessing, LockOut } from "../auth/guard/sign-in-guard.ts";
 import type { Log } from "../config/log.ts";
 import type { AuditEvent } from "./audit.events.ts";
 import type { Audit } from "./audit.ts";

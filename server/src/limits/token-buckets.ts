@@ -6,6 +6,14 @@ export const tolerance = 1e-6;
 
 const minuteMs = 60_000;
 
+/** Reserved tokens. */
+export interface Reserved {
+  /** At least one. */
+  readonly count: number;
+  /** The time until they are valid; if it is not 0, there is one. */
+  readonly waitMs: number;
+}
+
 /** Holds up to `burst` tokens, and refills by `perSecond`. Times must come from a clock that never steps back. */
 export class TokenBucket {
   limit: Limit;
@@ -18,6 +26,18 @@ export class TokenBucket {
   constructor(limit: Limit, now: number) {
     this.limit = limit;
     this.#at = now;
+  }
+
+  /** Creates a bucket that is full at a time. */
+  static fullAt(at: number, limit: Limit, now: number): TokenBucket {
+    const bucket = new TokenBucket(limit, now);
+    bucket.setMissing(((at - now) * limit.perSecond) / 1_000, now);
+    return bucket;
+  }
+
+  /** The time at which the bucket is full. */
+  fullAt(now: number): number {
+    return now + (this.missing(now) * 1_000) / this.limit.perSecond;
   }
 
   /** Returns the time until `count` tokens are available, or until the bucket is full; 0 if they are available. */
@@ -35,6 +55,15 @@ export class TokenBucket {
       this.#takenInMinute = 0;
     }
     this.#takenInMinute += count;
+  }
+
+  /** Takes up to `wanted` tokens that are available or, if there are none, the next one. */
+  reserve(now: number, wanted: number): Reserved {
+    const waitMs = this.waitMs(now);
+    const available = Math.floor(this.limit.burst - this.missing(now) + tolerance);
+    const count = Math.max(1, Math.min(wanted, available));
+    this.take(now, count);
+    return { count, waitMs };
   }
 
   /**

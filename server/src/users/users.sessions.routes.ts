@@ -1,6 +1,5 @@
 import { calledBy, refusedWith } from "../audit/audit.events.ts";
 import { type HashTicket, userTicket } from "../auth/guard/hash-queue.ts";
-import { isRecognitionDue, recognizeDevice } from "../auth/guard/recognized-devices.ts";
 import { lockSession, noteRenewals, updateSession } from "../auth/token-renewals.ts";
 import { insertUserToken, listUserTokens } from "../auth/user-tokens.ts";
 import type { Call } from "../contract/call.ts";
@@ -28,6 +27,7 @@ import {
   UserWithToken,
 } from "./users.contract.ts";
 import { requireUserNameKey, userNameTaken } from "./users.names.ts";
+import { isRecognitionDue, recognizeDevice } from "./users.recognized-devices.ts";
 import { recordSignIn, signOut } from "./users.signing.ts";
 import {
   findUserByName,

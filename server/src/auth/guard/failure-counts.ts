@@ -3,9 +3,9 @@ import type { Clock } from "../../lib/clock.ts";
 /** A pending attempt. It counts as a failure until it is settled. */
 export interface PendingAttempt {
   /** @returns the time in which no further attempt is allowed; 0 while attempts are left */
-  fail(): number | Promise<number>;
+  fail(): Promise<number>;
   /** @param forgets whether to reset the earlier failures */
-  end(forgets: boolean): void | Promise<void>;
+  end(forgets: boolean): Promise<void>;
 }
 
 /** Counts consecutive failures by key. Beyond the limit, waiting times double, with one attempt after each. */
@@ -18,15 +18,7 @@ export interface FailureCounts {
    * the key
    */
   begin(key: string, applicationId?: string): Promise<PendingAttempt | number | "full">;
-  readonly size: number;
 }
-
-const waitMsFirst = 1_000;
-const waitMsMax = 900_000;
-/** Failures are forgotten after this time on top of the waiting time. */
-export const rememberedMs = 900_000;
-/** The number of oldest keys to examine when a new one needs space. */
-const examinedMax = 16;
 
 /** The consecutive failures under one key. */
 export interface Failures {
@@ -38,8 +30,32 @@ export interface Failures {
   forgottenAt: number;
 }
 
-interface Count extends Failures {
-  waiting: (() => void)[];
+/** Stores failures by key: in the memory of this process, or in the database for all processes. */
+export interface FailureStore {
+  /** The number of processes that divide a limit, because each has a store; 1 if they share this one. */
+  readonly processes: number;
+  /**
+   * @param applicationId empty for names of operators
+   * @param apply may run several times, each time on the stored failures
+   * @returns undefined when the store cannot answer
+   */
+  change<T>(applicationId: string, key: string, apply: (failures: Failures) => T): T | Promise<T | undefined>;
+}
+
+const waitMsFirst = 1_000;
+const waitMsMax = 900_000;
+/** Failures are forgotten after this time on top of the waiting time. */
+export const rememberedMs = 900_000;
+/** Typing mistakes that every process admits, regardless of the number of processes. */
+const mistypedMax = 3;
+/** The interval at which an attempt checks whether other processes have settled theirs. */
+const pollMs = 50;
+/** The number of oldest keys to examine when a new one needs space. */
+const examinedMax = 16;
+
+/** The part of a limit that applies in a store. */
+export function partOf(max: number, { processes }: FailureStore): number {
+  return Math.min(max, Math.max(Math.ceil(max / processes), mistypedMax));
 }
 
 /**
@@ -47,7 +63,7 @@ interface Count extends Failures {
  *
  * @returns the milliseconds until one is allowed; "undecided" while the outcome of pending attempts decides
  */
-export function admitAttempt(count: Failures, failuresMax: number, now: number): "admitted" | "undecided" | number {
+function admitAttempt(count: Failures, failuresMax: number, now: number): "admitted" | "undecided" | number {
   if (count.underWay === 0 && now >= count.forgottenAt) count.failures = 0;
   if (count.failures < failuresMax && count.failures + count.underWay >= failuresMax) return "undecided";
   if (count.failures >= failuresMax) {
@@ -59,8 +75,13 @@ export function admitAttempt(count: Failures, failuresMax: number, now: number):
   return "admitted";
 }
 
-/** Counts an attempt that failed. @returns the milliseconds until the next one is allowed */
-export function countFailure(count: Failures, failuresMax: number, now: number): number {
+type Outcome = "failed" | "succeeded" | "unknown";
+
+/** @returns the milliseconds until the next attempt is allowed */
+function settleAttempt(count: Failures, outcome: Outcome, failuresMax: number, now: number): number {
+  count.underWay = Math.max(0, count.underWay - 1);
+  if (outcome === "succeeded") count.failures = 0;
+  if (outcome !== "failed") return 0;
   count.failures += 1;
   const waitMs =
     count.failures < failuresMax ? 0 : Math.min(waitMsFirst * 2 ** (count.failures - failuresMax), waitMsMax);
@@ -69,34 +90,88 @@ export function countFailure(count: Failures, failuresMax: number, now: number):
   return waitMs;
 }
 
-/**
- * @param failuresMax consecutive failures without a waiting time
- * @param countsMax the number of keys to store. Beyond it, the keys with the fewest failures are forgotten first: to
- * escape a waiting time, an attacker would have to fail as often with as many other keys before the time is over.
- * @param waitingMax callers that may wait for the outcome of the attempts for one key
- */
-export function createFailureCounts(
-  failuresMax: number,
-  countsMax: number,
-  waitingMax: number,
-  clock: Clock,
-): FailureCounts {
-  const counts = new Map<string, Count>();
+interface Settings {
+  /** Distinguishes equal keys of different counts. */
+  readonly kind: string;
+  /** Consecutive failures without a waiting time. */
+  readonly failuresMax: number;
+  /** Callers that may wait for the outcome of the attempts for one key. */
+  readonly waitingMax: number;
+}
 
-  function find(key: string): Count {
-    let count = counts.get(key);
-    if (count === undefined) {
-      if (counts.size >= countsMax) freeEntry();
-      count = { failures: 0, underWay: 0, waitsUntil: 0, forgottenAt: 0, waiting: [] };
-      counts.set(key, count);
-    }
-    return count;
+/** @param services `stores` in the order of their use: the last one is in memory, and always answers */
+export function createFailureCounts(
+  { kind, failuresMax, waitingMax }: Settings,
+  { clock, stores }: { readonly clock: Clock; readonly stores: readonly FailureStore[] },
+): FailureCounts {
+  /** The callers of this process that wait for an outcome, by key. */
+  const waiting = new Map<string, Set<() => void>>();
+
+  /** Resolves when this process settles an attempt for the key; in a shared store also after an interval. */
+  async function untilSettled(key: string, store: FailureStore): Promise<void> {
+    const callers = waiting.getOrInsertComputed(key, () => new Set());
+    const { promise, resolve } = Promise.withResolvers<void>();
+    callers.add(resolve);
+    const timer = store === stores.at(-1) ? undefined : setTimeout(resolve, pollMs);
+    await promise;
+    clearTimeout(timer);
+    callers.delete(resolve);
+    if (callers.size === 0) waiting.delete(key);
   }
+
+  function start(applicationId: string, key: string, store: FailureStore): PendingAttempt {
+    const settle = async (outcome: Outcome) => {
+      const apply = (count: Failures) => settleAttempt(count, outcome, partOf(failuresMax, store), clock.now());
+      const waitMs = await store.change(applicationId, key, apply);
+      for (const wake of waiting.get(key) ?? []) wake();
+      return waitMs ?? 0;
+    };
+    return {
+      fail: () => settle("failed"),
+      end: async (forgets) => void (await settle(forgets ? "succeeded" : "unknown")),
+    };
+  }
+
+  return {
+    async begin(name, applicationId = "") {
+      const key = `${kind} ${name}`;
+      for (let at = 0; ; ) {
+        const store = stores[at];
+        if (store === undefined) throw new Error("the memory of the process always answers");
+        const admit = (count: Failures) => admitAttempt(count, partOf(failuresMax, store), clock.now());
+        const change = store.change(applicationId, key, admit);
+        // Waits for promises only: an outcome between the change and the wait for it would be missed.
+        const admitted = change instanceof Promise ? await change : change;
+        if (typeof admitted === "number") return admitted;
+        if (admitted === "admitted") return start(applicationId, key, store);
+        if (admitted === undefined) {
+          at += 1;
+          continue;
+        }
+        if ((waiting.get(key)?.size ?? 0) >= waitingMax) return "full";
+        await untilSettled(key, store);
+        at = 0;
+      }
+    },
+  };
+}
+
+/**
+ * Stores failures in memory.
+ *
+ * @param keysMax beyond it, the keys with the fewest failures are forgotten first: to escape a waiting time, an
+ * attacker would have to fail as often with as many other keys before the time is over
+ */
+export function createLocalFailures(
+  { processes, keysMax }: { readonly processes: number; readonly keysMax: number },
+  clock: Clock,
+): FailureStore & { readonly size: number } {
+  const counts = new Map<string, Failures>();
 
   /** Never drops keys with a pending attempt, which are few. */
   function freeEntry(): void {
     let [least, failuresLeast] = ["", Number.POSITIVE_INFINITY];
-    const examined: [string, Count][] = [];
+    const examined: [string, Failures][] = [];
     for (const [key, count] of counts) {
       if (examined.length === examinedMax) break;
       examined.push([key, count]);
@@ -109,36 +184,18 @@ export function createFailureCounts(
     }
   }
 
-  function settle(key: string, count: Count): void {
-    count.underWay -= 1;
-    if (count.underWay === 0 && count.failures === 0 && count.waiting.length === 0) counts.delete(key);
-    for (const wake of count.waiting.splice(0)) wake();
-  }
-
-  function start(key: string, count: Count): PendingAttempt {
-    return {
-      fail() {
-        const waitMs = countFailure(count, failuresMax, clock.now());
-        settle(key, count);
-        return waitMs;
-      },
-      end(forgets) {
-        if (forgets) count.failures = 0;
-        settle(key, count);
-      },
-    };
-  }
-
   return {
-    async begin(key) {
-      for (;;) {
-        const count = find(key);
-        const admitted = admitAttempt(count, failuresMax, clock.now());
-        if (admitted === "admitted") return start(key, count);
-        if (typeof admitted === "number") return admitted;
-        if (count.waiting.length >= waitingMax) return "full";
-        await new Promise<void>((wake) => count.waiting.push(wake));
+    processes,
+    change(_applicationId, key, apply) {
+      let count = counts.get(key);
+      if (count === undefined) {
+        if (counts.size >= keysMax) freeEntry();
+        count = { failures: 0, underWay: 0, waitsUntil: 0, forgottenAt: 0 };
+        counts.set(key, count);
       }
+      const result = apply(count);
+      if (count.failures + count.underWay === 0) counts.delete(key);
+      return result;
     },
     get size() {
       return counts.size;

@@ -1,47 +1,31 @@
+import type { Limit } from "../../contract/policy.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { SharedFailures } from "./shared-failures.ts";
-
-/** The rate of the attempts for one name. */
-export interface GuessRate {
-  readonly perSecond: number;
-  /** Attempts that are admitted immediately before the rate applies. */
-  readonly burst: number;
-}
-
-export interface Permits {
-  /** At least one. */
-  readonly count: number;
-  /** The time until the permits are valid; if it is not 0, there is one permit. */
-  readonly waitMs: number;
-}
+import { type Reserved, TokenBucket } from "../../limits/token-buckets.ts";
+import type { FailureStore } from "./failure-counts.ts";
 
 /** Limits the rate of the attempts for one name. */
 export interface GuessLimiter {
   /** Takes a permit without a query, if this process can decide that one is available. */
   tryAcquire(): boolean;
   /** Reserves up to `wanted` permits that are available now or, if there are no such permits, the next one. */
-  reserve(wanted: number): Promise<Permits>;
+  reserve(wanted: number): Promise<Reserved>;
   /** Whether a new limiter would behave the same. */
   readonly isIdle: boolean;
 }
 
 /** Limits the rate in this process only. */
-export function createLocalLimiter(rate: GuessRate): GuessLimiter {
+export function createLocalLimiter(rate: Limit): GuessLimiter {
   const now = () => performance.now();
-  let paidAt = now();
+  const bucket = new TokenBucket(rate, now());
   return {
     tryAcquire() {
-      if (delayMs(paidAt, now(), rate) > 0) return false;
-      paidAt = pay(paidAt, 1, now(), rate);
-      return true;
+      const isAvailable = bucket.waitMs(now()) === 0;
+      if (isAvailable) bucket.take(now());
+      return isAvailable;
     },
-    async reserve(wanted) {
-      const permits = available(paidAt, wanted, now(), rate);
-      paidAt = pay(paidAt, permits.count, now(), rate);
-      return permits;
-    },
+    reserve: async (wanted) => bucket.reserve(now(), wanted),
     get isIdle() {
-      return paidAt <= now();
+      return bucket.missing(now()) === 0;
     },
   };
 }
@@ -50,9 +34,9 @@ interface Shared {
   readonly applicationId: string;
   /** Distinguishes this row from other counters. */
   readonly key: string;
-  readonly rate: GuessRate;
+  readonly rate: Limit;
   /** The rate of this process while the database does not answer. */
-  readonly fallbackRate: GuessRate;
+  readonly fallbackRate: Limit;
 }
 
 /** The share of a rate that a process admits without a query, and reports later. */
@@ -66,7 +50,7 @@ const skewMsMax = 60_000;
  */
 export function createSharedLimiter(
   { applicationId, key, rate, fallbackRate }: Shared,
-  { clock, failures }: { readonly clock: Clock; readonly failures: SharedFailures },
+  { clock, failures }: { readonly clock: Clock; readonly failures: Pick<FailureStore, "change"> },
 ): GuessLimiter {
   const fallback = createLocalLimiter(fallbackRate);
   const localLimiter = createLocalLimiter({ perSecond: rate.perSecond * localShare, burst: 1 });
@@ -80,17 +64,17 @@ export function createSharedLimiter(
     async reserve(wanted) {
       const reported = unreported;
       unreported = 0;
-      const permits = await failures.change(applicationId, key, (row) => {
+      const reserved = await failures.change(applicationId, key, (row) => {
         const now = clock.now();
-        const stored = row.waitsUntil > now + skewMsMax ? now : row.waitsUntil;
-        const paidAt = pay(stored, reported, now, rate);
-        const found = available(paidAt, wanted, now, rate);
-        row.waitsUntil = pay(paidAt, found.count, now, rate);
+        const bucket = TokenBucket.fullAt(row.waitsUntil > now + skewMsMax ? now : row.waitsUntil, rate, now);
+        if (reported > 0) bucket.take(now, reported);
+        const found = bucket.reserve(now, wanted);
+        row.waitsUntil = Math.round(bucket.fullAt(now));
         row.forgottenAt = row.waitsUntil;
         row.failures = 1; // a row without any is deleted
         return found;
       });
-      if (permits !== undefined) return permits;
+      if (reserved !== undefined) return reserved;
       unreported += reported;
       return fallback.reserve(wanted);
     },
@@ -98,19 +82,4 @@ export function createSharedLimiter(
       return localLimiter.isIdle && fallback.isIdle;
     },
   };
-}
-
-/** @param paidAt the time at which the rate has made up for all permits so far */
-function delayMs(paidAt: number, now: number, { perSecond, burst }: GuessRate): number {
-  return Math.max(0, paidAt - now - ((burst - 1) * 1_000) / perSecond);
-}
-
-function available(paidAt: number, wanted: number, now: number, rate: GuessRate): Permits {
-  const owed = (Math.max(0, paidAt - now) * rate.perSecond) / 1_000;
-  const count = Math.max(1, Math.min(wanted, Math.floor(rate.burst - owed)));
-  return { count, waitMs: delayMs(paidAt, now, rate) };
-}
-
-function pay(paidAt: number, count: number, now: number, { perSecond }: GuessRate): number {
-  return count === 0 ? paidAt : Math.max(paidAt, now) + (count * 1_000) / perSecond;
 }

@@ -5,8 +5,7 @@ import { createLog } from "../../config/log.ts";
 import type { Database } from "../../db/database.ts";
 import { openDatabase } from "../../db/open.ts";
 import { createLimitCounters } from "../../limits/counters.ts";
-import type { Guessing } from "./guess-watch.ts";
-import { createSignInGuard, type SignInAttempt, type SignInGuard } from "./sign-in-guard.ts";
+import { createSignInGuard, type Guessing, type SignInAttempt, type SignInGuard } from "./sign-in-guard.ts";
 
 /** The guards of four processes on one database, whose clocks stand still. */
 

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Queries } from "../../db/database.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { SharedCounters } from "../../limits/counters.ts";
-import { type Failures, rememberedMs } from "./failure-counts.ts";
+import { type FailureStore, type Failures, rememberedMs } from "./failure-counts.ts";
 
 /** A change of the failures under a key. */
 interface FailureChange {
@@ -20,7 +20,7 @@ const settledMs = 60_000;
  *
  * @param applicationId empty for names of operators
  */
-async function changeFailures(
+async function applyChanges(
   applicationId: string,
   changes: readonly FailureChange[],
   now: number,
@@ -102,16 +102,6 @@ async function storeFailures(
     .execute();
 }
 
-/** Changes failures in the database, in one transaction for the concurrent changes of an application. */
-export interface SharedFailures {
-  /**
-   * @param applicationId empty for names of operators
-   * @param apply may run several times, each time on the stored failures
-   * @returns undefined when the database does not answer, or the application has been deleted
-   */
-  change<T>(applicationId: string, key: string, apply: (failures: Failures) => T): Promise<T | undefined>;
-}
-
 interface Waiting extends FailureChange {
   settle(isDone: boolean): void;
 }
@@ -119,13 +109,14 @@ interface Waiting extends FailureChange {
 /** Bounds the length of statements, and how long rows stay locked. */
 const changesPerTransaction = 100;
 
+/** Stores failures in the database, with one transaction for the concurrent changes of an application. */
 export function createSharedFailures({
   clock,
   shared,
 }: {
   readonly clock: Clock;
   readonly shared: SharedCounters;
-}): SharedFailures {
+}): FailureStore {
   const queues = new Map<string, Waiting[]>();
 
   function queueOf(applicationId: string): Waiting[] {
@@ -143,7 +134,7 @@ export function createSharedFailures({
     while (queue.length > 0) {
       const changes = queue.splice(0, changesPerTransaction);
       const isDone = await shared.runPatiently(({ queries }) =>
-        changeFailures(applicationId, changes, clock.now(), queries),
+        applyChanges(applicationId, changes, clock.now(), queries),
       );
       for (const each of changes) each.settle(isDone === true);
       // The next transaction would take as long to fail.
@@ -153,6 +144,7 @@ export function createSharedFailures({
   }
 
   return {
+    processes: 1,
     change(applicationId, key, apply) {
       const { promise, resolve } = Promise.withResolvers<ReturnType<typeof apply> | undefined>();
       let result: ReturnType<typeof apply> | undefined;

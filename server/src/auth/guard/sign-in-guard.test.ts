@@ -3,8 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { type Answer, assertError, startTestApp, type TestApp, type TestUser } from "../../../test/harness.ts";
 import { createClock } from "../../lib/clock.ts";
 import { createLocalCounters } from "../../limits/counters.ts";
-import type { Guessing } from "./guess-watch.ts";
-import { createSignInGuard, type LockOut, type SignInAttempt } from "./sign-in-guard.ts";
+import { createSignInGuard, type Guessing, type LockOut, type SignInAttempt } from "./sign-in-guard.ts";
 
 /** An attempt of an unrecognized caller. */
 const strange: SignInAttempt = {

@@ -5,12 +5,18 @@ import { ApiError } from "../../lib/errors.ts";
 import { addressGroup, networksOf } from "../../lib/ip-addresses.ts";
 import type { LimitCounters } from "../../limits/counters.ts";
 import { takeToken } from "../../limits/token-buckets.ts";
-import { createFailureCounts, type FailureCounts, type PendingAttempt } from "./failure-counts.ts";
+import {
+  createFailureCounts,
+  createLocalFailures,
+  type FailureCounts,
+  type FailureStore,
+  type Failures,
+  type PendingAttempt,
+  partOf,
+} from "./failure-counts.ts";
 import { createLocalLimiter, createSharedLimiter } from "./guess-limiter.ts";
 import { createGuessQueue } from "./guess-queue.ts";
-import { createGuessWatch, type Guessing } from "./guess-watch.ts";
-import { createSharedFailureCounts } from "./shared-failure-counts.ts";
-import { createSharedFailures, type SharedFailures } from "./shared-failures.ts";
+import { createSharedFailures } from "./shared-failures.ts";
 
 /** A password attempt. */
 export interface SignInAttempt {
@@ -40,6 +46,14 @@ export interface LockOut extends Pick<SignInAttempt, "applicationId" | "deviceId
   readonly waitMs: number;
   /** Whether all callers of an address must wait, or only a recognized origin. */
   readonly scope: "address" | "origin";
+}
+
+/** Many wrong passwords were given for one name. The only consequence is a notification to operators. */
+export interface Guessing {
+  /** Undefined for an operator's name. */
+  readonly applicationId: string | undefined;
+  /** Wrong passwords within the hour. */
+  readonly failures: number;
 }
 
 /**
@@ -83,11 +97,13 @@ interface Services {
 }
 
 const failuresOfAddress: Limit = { perSecond: 5, burst: 1_000 };
-/** Typing mistakes that every process admits, regardless of the number of processes. */
-const mistypedMax = 3;
 /** Consecutive wrong passwords from one device, at any address, before it counts as unrecognized. */
 const failuresPerDeviceMax = 100;
 const countsMax = 200_000;
+/** Wrong passwords for one name within an hour that are reported. */
+const failuresPerHour = 100;
+const hourMs = 3_600_000;
+const watchedNamesMax = 50_000;
 const addressesMax = 100_000;
 /** Attempts of unrecognized callers per name, and for all operator names together. */
 const guessesPerSecond = 10;
@@ -96,23 +112,23 @@ const userBurst = 100;
 const operatorBurst = 20;
 
 export function createSignInGuard(services: Services, settings: Settings): SignInGuard {
-  const { clock, counters, onLockOut } = services;
+  const { clock, counters, onLockOut, onGuessing } = services;
   const { passwordHashQueueMax: waitingMax, workers } = settings;
-  const partOf = (max: number) => Math.min(max, Math.max(Math.ceil(max / workers), mistypedMax));
   if (!settings.rateLimits) {
     return { check: ({ recognizedOrigin }, isRight) => isRight(recognizedOrigin !== undefined) };
   }
-  const failures = counters.shared && createSharedFailures({ clock, shared: counters.shared });
-  const createCounts = (kind: string, failuresMax: number) => {
-    const fallback = createFailureCounts(partOf(failuresMax), countsMax, waitingMax, clock);
-    if (failures === undefined) return fallback;
-    return createSharedFailureCounts({ kind, failuresMax, waitingMax }, { clock, failures, fallback });
-  };
+  const shared = counters.shared && createSharedFailures({ clock, shared: counters.shared });
+  const createStores = (keysMax: number): FailureStore[] => [
+    ...(shared === undefined ? [] : [shared]),
+    createLocalFailures({ processes: workers, keysMax }, clock),
+  ];
+  const createCounts = (kind: string, failuresMax: number) =>
+    createFailureCounts({ kind, failuresMax, waitingMax }, { clock, stores: createStores(countsMax) });
   const counts = createCounts("failures for a name", settings.signInFailuresMax);
   const devices = createCounts("failures of a device", failuresPerDeviceMax);
   const addresses = counters.createBuckets("failures of an address", addressesMax);
-  const watch = createGuessWatch({ ...services, shared: failures }, settings);
-  const guesses = createGuessQueues(failures, workers);
+  const watched = createStores(watchedNamesMax);
+  const guesses = createGuessQueues(shared, workers);
 
   async function checkRecognized(
     attempt: SignInAttempt,
@@ -163,10 +179,26 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
       await Promise.all(attempts.map((each) => each.end(outcome === true)));
       return;
     }
-    const watched = watch.add(digest([applicationId ?? "", nameKey]), applicationId);
+    const isWatched = watch(digest([applicationId ?? "", nameKey]), applicationId);
     const waitMs = Math.max(...(await Promise.all(attempts.map((each) => each.fail()))));
     if (waitMs > 0) onLockOut({ applicationId, deviceId, address, scope, waitMs });
-    await watched;
+    await isWatched;
+  }
+
+  /** Counts a wrong password for a name, and reports the hundredth one of an hour. @param key a digest of the name */
+  async function watch(key: string, applicationId: string | undefined): Promise<void> {
+    const count = (name: Failures) => {
+      const now = clock.now();
+      if (now >= name.forgottenAt) Object.assign(name, { failures: 0, forgottenAt: now + hourMs });
+      name.failures += 1;
+      return name.failures;
+    };
+    for (const store of watched) {
+      const failures = await store.change(applicationId ?? "", `guesses within an hour ${key}`, count);
+      if (failures === undefined) continue;
+      if (failures === partOf(failuresPerHour, store)) onGuessing({ applicationId, failures });
+      return;
+    }
   }
 
   return {
@@ -179,7 +211,7 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
 }
 
 /** Creates the queues of unrecognized attempts. */
-function createGuessQueues(failures: SharedFailures | undefined, workers: number) {
+function createGuessQueues(failures: FailureStore | undefined, workers: number) {
   const clock = createClock(); // permits take real time, even in tests that move the clock
   const createQueue = (burst: number, waitingPerNetworkMax: number) =>
     createGuessQueue({
@@ -189,7 +221,7 @@ function createGuessQueues(failures: SharedFailures | undefined, workers: number
         if (failures === undefined) return createLocalLimiter(fallbackRate);
         const rate = { perSecond: guessesPerSecond, burst };
         return createSharedLimiter(
-          { applicationId, key: `turns of a name ${key}`, rate, fallbackRate },
+          { applicationId, key: `attempts for a name ${key}`, rate, fallbackRate },
           { clock, failures },
         );
       },

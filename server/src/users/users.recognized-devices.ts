@@ -1,5 +1,5 @@
-import type { Queries } from "../../db/database.ts";
-import type { RecognizedDeviceRow } from "../../db/tables.ts";
+import type { Queries } from "../db/database.ts";
+import type { RecognizedDeviceRow } from "../db/tables.ts";
 
 /** How many of a user's devices are remembered, by their last sign-in. */
 const devicesMax = 8;
