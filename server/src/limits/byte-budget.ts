@@ -96,7 +96,7 @@ interface BytesTicket {
 }
 
 /** Admits work while the budget has space, one caller per tick. */
-export interface ByteQueue {
+interface ByteQueue {
   /** Resolves when the bytes are held. @throws the error that `refuse` returns */
   wait(ticket: BytesTicket): Promise<void>;
 }

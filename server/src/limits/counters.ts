@@ -8,8 +8,7 @@ import { deleteEnded } from "../db/steps.ts";
 import { runInCall } from "../lib/current-call.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
 import { createSigner } from "../lib/signer.ts";
-import { lendTokens } from "./shared-buckets.store.ts";
-import { SharedBucket, type TokenLedger } from "./shared-buckets.ts";
+import { lendTokens, SharedBucket, type TokenLedger } from "./shared-buckets.ts";
 import { createTokenBuckets, type TokenBuckets } from "./token-buckets.ts";
 
 /**

@@ -4,8 +4,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { rounds } from "../../test/rounds.ts";
 import type { Limit } from "../contract/policy.ts";
-import { type Lent, lend } from "./shared-buckets.store.ts";
-import { SharedBucket, type TokenLedger } from "./shared-buckets.ts";
+import { type Lent, lend, SharedBucket, type TokenLedger } from "./shared-buckets.ts";
 import { TokenBucket } from "./token-buckets.ts";
 
 const key = { applicationId: "app", name: "name" };
