@@ -6,12 +6,13 @@ import { type Condition, equals, tieOrder, within } from "../db/search/condition
 import { readPage } from "../db/search/page.ts";
 import { scopeStream } from "../db/search/scope.ts";
 import { rowsPerStep } from "../db/steps.ts";
-import type { DeliveryState, WebhookDeliveryRow, WebhookRow } from "../db/tables.ts";
-import type { PlacedEvent } from "../event-log/log-rows.store.ts";
+import type { DeliveryState, WebhookDeliveryRow, WebhookRow, WebhookState } from "../db/tables.ts";
+import { type PlacedEvent, rowsPerRead } from "../event-log/log-rows.store.ts";
 import type { CallWork } from "../lib/call-work.ts";
 import type { DateRange } from "../lib/dates.ts";
 import type { Page, Position } from "../lib/keyset.ts";
-import type { WebhookKey } from "./webhooks.store.ts";
+import type { Backlog } from "./webhooks.operator.contract.ts";
+import { listWatched, typesOf, type WebhookKey } from "./webhooks.store.ts";
 
 /** Returns a delivery that has not been attempted. */
 export function newDelivery(
@@ -149,6 +150,59 @@ const selectSum = prepare<WebhookKey & { countMax: number }, { count: number | b
       )
       .select((from) => [from.fn.countAll<number>().as("count"), from.fn.min("created_at").as("oldest_at")]),
 );
+
+/**
+ * Counts a webhook's events behind its cursor, and those that wait for another attempt. The log has no index by type,
+ * so only its next 10,000 events are examined.
+ */
+export async function findBacklog(row: WebhookRow, queries: Queries): Promise<Backlog> {
+  const { application_id, id, position } = row;
+  const isOfTypes = sql`type in (${sql.join([...typesOf(row.types).keys()])})`;
+  const ofLog = sql`select type, at from events where application_id = ${application_id}`;
+  // On PostgreSQL an event gets its position soon after its commit.
+  const { rows } = await sql<{ examined: number; count: number; oldest_at: number | null }>`
+    select count(*) as examined, count(case when ${isOfTypes} then 1 end) as count,
+      min(case when ${isOfTypes} then at end) as oldest_at
+    from (
+      select type, at from (${ofLog} and position > ${position} order by position limit ${rowsPerRead}) as placed
+      union all
+      select type, at from (${ofLog} and position is null order by number limit ${rowsPerRead}) as unplaced
+    ) as behind`.execute(queries);
+  const [behind] = rows;
+  const waiting = await sumWaiting({ applicationId: application_id, id }, rowsPerRead, queries);
+  const since = [behind?.oldest_at, waiting.oldestAt].filter((at) => typeof at === "number");
+  const events = Number(behind?.count ?? 0) + waiting.count;
+  return {
+    events: Math.min(rowsPerRead, events),
+    isAtLeast: Number(behind?.examined ?? 0) >= rowsPerRead || events > rowsPerRead,
+    since: since.length === 0 ? undefined : Math.min(...since.map(Number)),
+  };
+}
+
+/** The state of a deployment's webhooks at the latest query. */
+export interface WebhookStatistics {
+  readonly states: ReadonlyMap<WebhookState, number>;
+  /** Webhooks with waiting events, and the time at which the oldest was written. */
+  readonly behind: readonly {
+    readonly applicationId: string;
+    readonly id: string;
+    readonly events: number;
+    readonly since: number;
+  }[];
+}
+
+/** The number of webhooks whose waiting events are counted, starting with those that do not receive events. */
+const countedMax = 1_000;
+
+export async function findStatistics({ reads }: Pick<Database, "reads">): Promise<WebhookStatistics> {
+  const { states, rows } = await listWatched(countedMax, reads);
+  const behind: WebhookStatistics["behind"][number][] = [];
+  for (const row of rows) {
+    const { events, since } = await findBacklog(row, reads);
+    if (since !== undefined) behind.push({ applicationId: row.application_id, id: row.id, events, since });
+  }
+  return { states, behind };
+}
 
 /**
  * Schedules the oldest finished or failed deliveries in a state for another attempt, as replays. Leaves out events that

@@ -5,8 +5,8 @@ import { eventTypes, matchTypes } from "../event-log/event-types.ts";
 import { isUsualUrl, type Outgoing, OutgoingError } from "../http/outgoing/outgoing.ts";
 import { ApiError } from "../lib/errors.ts";
 import type { Services } from "../operations/services.ts";
-import { healthyColumns } from "./webhooks.health.ts";
 import { headersMax, patternsMax, type WebhookChange } from "./webhooks.operator.contract.ts";
+import { healthyColumns } from "./webhooks.results.ts";
 import type { WebhookColumns } from "./webhooks.store.ts";
 
 const patternCharactersMax = 100;

@@ -2,7 +2,6 @@ import type { Database, Queries } from "../db/database.ts";
 import type { WebhookRow } from "../db/tables.ts";
 import type { Cursor } from "../event-log/cursors.ts";
 import type { EventLog } from "../event-log/event-log.ts";
-import { eventTypes, matchTypes } from "../event-log/event-types.ts";
 import { findHead } from "../event-log/log-heads.ts";
 import { findLogEnd, listEvents, type PlacedEvent } from "../event-log/log-rows.store.ts";
 import type { EventRecorder } from "../event-log/recorder.ts";
@@ -11,29 +10,10 @@ import type { DateRange } from "../lib/dates.ts";
 import type { IdGenerator } from "../lib/ids.ts";
 import { LruMap } from "../lib/lru-map.ts";
 import { insertDeliveries, listWaitingEvents, newDelivery } from "./webhooks.deliveries.store.ts";
-import { readStoredPatterns, updateWebhook, writePatterns } from "./webhooks.store.ts";
+import { readStoredPatterns, typesOf, updateWebhook, writePatterns } from "./webhooks.store.ts";
 
 /** The number of events per read of the log. */
 const eventsPerRead = 500;
-
-/** Returns the types that a webhook receives, each with the log position after which it does. */
-export function typesOf(types: string): ReadonlyMap<string, number> {
-  const found = computed.get(types) ?? computeTypes(types);
-  computed.set(types, found);
-  return found;
-}
-
-const computed = new LruMap<string, ReadonlyMap<string, number>>(1_000);
-
-function computeTypes(types: string): ReadonlyMap<string, number> {
-  const found = new Map<string, number>();
-  for (const [pattern, position] of Object.entries(readStoredPatterns(types))) {
-    for (const type of matchTypes(pattern, eventTypes)) {
-      found.set(type, Math.min(position, found.get(type) ?? position));
-    }
-  }
-  return found;
-}
 
 /** Returns the position after which a webhook receives such events; undefined for never, as those about itself. */
 function beginOf({ type, object_id }: PlacedEvent, { id, types }: WebhookRow): number | undefined {

@@ -9,10 +9,8 @@ import { formatDate } from "../lib/dates.ts";
 import { ApiError } from "../lib/errors.ts";
 import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
-import { findBacklog } from "./webhooks.backlog.ts";
-import { deleteDeliveries, makeDeliveriesDue } from "./webhooks.deliveries.store.ts";
+import { deleteDeliveries, findBacklog, makeDeliveriesDue } from "./webhooks.deliveries.store.ts";
 import { newColumns, readColumns, readTypes, requireOwnerFor, requireWebhookUrl } from "./webhooks.fields.ts";
-import { healthyColumns } from "./webhooks.health.ts";
 import {
   type Backlog,
   ChangeWebhook,
@@ -28,6 +26,7 @@ import {
   WebhookResult,
   WebhooksPath,
 } from "./webhooks.operator.contract.ts";
+import { healthyColumns } from "./webhooks.results.ts";
 import { newWebhookSecret } from "./webhooks.secrets.ts";
 import {
   countWebhooks,

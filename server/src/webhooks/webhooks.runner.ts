@@ -5,7 +5,7 @@ import type { LogFollower } from "../event-log/follower.ts";
 import type { Jobs, RunningJob } from "../jobs/job.ts";
 import { runInCall } from "../lib/current-call.ts";
 import type { Outcome } from "./webhooks.attempt.ts";
-import { findStatistics, type WebhookStatistics } from "./webhooks.backlog.ts";
+import { findStatistics, type WebhookStatistics } from "./webhooks.deliveries.store.ts";
 import { createNewsCheck } from "./webhooks.log.ts";
 import { mailAboutDisabled } from "./webhooks.mail.ts";
 import { type QueueBounds, WebhookQueue } from "./webhooks.queue.ts";

@@ -20,9 +20,15 @@ import {
   pruneSuccesses,
   sumWaiting,
 } from "./webhooks.deliveries.store.ts";
-import { nextProbeAt } from "./webhooks.health.ts";
 import { EventWindow, findWanted, skipGap } from "./webhooks.log.ts";
-import { type Attempt, type FinishedAttempt, type ResultServices, storeResults } from "./webhooks.results.ts";
+import {
+  type Attempt,
+  type FinishedAttempt,
+  nextProbeAt,
+  nextWorkAt,
+  type ResultServices,
+  storeResults,
+} from "./webhooks.results.ts";
 import type { OpenedWebhook, WebhookSealer } from "./webhooks.secrets.ts";
 import { findWebhook, leaseMs, takeLease, updateWebhook, type WebhookKey } from "./webhooks.store.ts";
 
@@ -120,7 +126,7 @@ class Serving {
       await lockRow(database.dialect, "webhooks", applicationId, id, queries);
       const row = await findWebhook(this.#key, queries);
       if (row?.lease_holder !== this.#options.holder) return;
-      const wake_at = wakeAt(row, await findNextDue(this.#key, queries), clock.now());
+      const wake_at = nextWorkAt(row, await findNextDue(this.#key, queries), clock.now());
       await updateWebhook(this.#key, { lease_holder: "", lease_ends_at: 0, wake_at: wake_at ?? null }, queries);
     });
   }
@@ -138,9 +144,12 @@ class Serving {
   async #start(row: WebhookRow): Promise<boolean> {
     const attempts = await this.#nextAttempts(row);
     if (attempts.length === 0) return false;
-    const opened = this.#services.webhookSealer.open(row, this.#services.clock.now());
+    const { clock, database, log, webhookSealer } = this.#services;
+    const opened = webhookSealer.open(row, clock.now());
     if (opened === undefined) {
-      await this.#pause(row);
+      const webhook = { appid: row.application_id, webhook: row.id };
+      log.warn(webhook, "a webhook is paused, because its secret cannot be opened");
+      await database.write(({ queries }) => updateWebhook(this.#key, { state: "paused" }, queries));
       return false;
     }
     this.#refill(row.per_second);
@@ -150,13 +159,6 @@ class Serving {
       this.#send(row, opened, attempt);
     }
     return true;
-  }
-
-  async #pause({ application_id, id }: WebhookRow): Promise<void> {
-    const { database, log } = this.#services;
-    const message = "a webhook is paused, because its secret cannot be opened";
-    log.warn({ appid: application_id, webhook: id }, message);
-    await database.write(({ queries }) => updateWebhook(this.#key, { state: "paused" }, queries));
   }
 
   #refill(perSecond: number): void {
@@ -302,11 +304,4 @@ class Serving {
     }
     return hasResults;
   }
-}
-
-/** Returns when a webhook next has work without a new event. */
-function wakeAt(row: WebhookRow, due: number | undefined, now: number): number | undefined {
-  if (row.state === "failing") return Math.max(nextProbeAt(row), row.held_until);
-  if (row.state !== "active") return undefined;
-  return row.held_until > now ? row.held_until : due;
 }

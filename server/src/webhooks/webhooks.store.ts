@@ -6,7 +6,9 @@ import { equals, tieOrder } from "../db/search/conditions.ts";
 import { readPage } from "../db/search/page.ts";
 import { scopeStream } from "../db/search/scope.ts";
 import type { WebhookRow, WebhookState } from "../db/tables.ts";
+import { eventTypes, matchTypes } from "../event-log/event-types.ts";
 import type { Page, Position } from "../lib/keyset.ts";
+import { LruMap } from "../lib/lru-map.ts";
 
 /** Identifies a webhook. */
 export interface WebhookKey {
@@ -26,6 +28,25 @@ export function writePatterns(patterns: readonly string[], positionOf: (pattern:
 
 export function readStoredPatterns(types: string): PlacedPatterns {
   return JSON.parse(types); // written by `writePatterns`
+}
+
+/** Returns the types that a webhook receives, each with the log position after which it does. */
+export function typesOf(types: string): ReadonlyMap<string, number> {
+  const found = computed.get(types) ?? computeTypes(types);
+  computed.set(types, found);
+  return found;
+}
+
+const computed = new LruMap<string, ReadonlyMap<string, number>>(1_000);
+
+function computeTypes(types: string): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  for (const [pattern, position] of Object.entries(readStoredPatterns(types))) {
+    for (const type of matchTypes(pattern, eventTypes)) {
+      found.set(type, Math.min(position, found.get(type) ?? position));
+    }
+  }
+  return found;
 }
 
 export async function insertWebhook(row: WebhookRow, queries: Queries): Promise<void> {
