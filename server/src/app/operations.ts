@@ -7,8 +7,7 @@ import { applicationSettingsOperations } from "../applications/applications.sett
 import { applicationSettingsTestOperations } from "../applications/applications.settings.tests.operator.routes.ts";
 import { auditOperations } from "../audit/audit.operator.routes.ts";
 import { batchOperations } from "../batch/batch.routes.ts";
-import { checkinOperatorOperations } from "../checkins/checkins.operator.routes.ts";
-import { checkinOperations } from "../checkins/checkins.routes.ts";
+import { checkinOperations, checkinOperatorOperations } from "../checkins/checkins.routes.ts";
 import type { Route } from "../contract/route.ts";
 import { deploymentOperations } from "../deployment/deployment.operator.routes.ts";
 import { crashReportOperatorOperations } from "../devices/devices.crash-reports.operator.routes.ts";

@@ -1,10 +1,9 @@
-import { PageOf } from "../contract/paging.ts";
 import { named, type Static, Type } from "../contract/schema.ts";
-import { LocationInput, WireLocation } from "../contract/wire.ts";
+import { WireLocation } from "../contract/wire.ts";
 import type { CheckinRow, ShownRow } from "../db/tables.ts";
 import { ApiError } from "../lib/errors.ts";
-import { commonChange, commonCreation, commonResults, commonSearch, pathOf, presentOwned } from "../owned/contract.ts";
-import { changesOf, filtersOf, inputsOf, resultsOf, textField, timeField } from "../owned/fields.ts";
+import { ownedContract, presentOwned } from "../owned/contract.ts";
+import { textField, timeField } from "../owned/fields.ts";
 import { type OwnedKind, ownKind } from "../owned/kind.ts";
 import { shownLocation } from "../privacy/visibility.ts";
 
@@ -25,9 +24,6 @@ export const checkinKind: OwnedKind<CheckinRow> = {
 };
 
 const { fields } = checkinKind;
-
-const { location: _, ...created } = commonCreation;
-export const CreateCheckin = Type.Object({ location: LocationInput(), ...inputsOf(fields), ...created });
 
 const futureMsMax = 300_000; // clocks of devices differ
 const pastMsMax = 31_536_000_000; // a year
@@ -53,28 +49,7 @@ const CheckinLocation = named(
 );
 
 /** spec/checkins#check-in-fields. */
-export const Checkin = named(
-  "Checkin",
-  "A check-in of a user.",
-  Type.Object({
-    id: Type.String(),
-    userID: Type.String(),
-    location: CheckinLocation,
-    ...resultsOf(fields),
-    tag: Type.Optional(Type.String({ description: "Any text of the app." })),
-    ...commonResults,
-  }),
-);
-
-const { location, ...changed } = commonChange;
-const { userID, tag, ...searched } = commonSearch(checkinKind, checkinOrders);
-export const checkinContract = {
-  Path: pathOf(checkinKind),
-  Change: Type.Object({ location, ...changesOf(fields), ...changed }),
-  Search: Type.Object({ userID, tag, ...filtersOf(fields), ...searched }),
-  Result: Checkin,
-  Page: PageOf(Checkin),
-};
+export const checkinContract = ownedContract(checkinKind, "A check-in of a user.", CheckinLocation, checkinOrders);
 
 /**
  * Presents a check-in to a user.
@@ -85,7 +60,7 @@ export function presentCheckin(
   checkin: ShownRow<CheckinRow>,
   readerId: string,
   readable: ReadonlySet<string> = new Set(),
-): Static<typeof Checkin> {
+): Static<typeof checkinContract.Result> {
   const isOwn = checkin.user_id === readerId;
   const { location_id: id, location_name: name } = checkin;
   const isNamed =

@@ -1,50 +1,18 @@
 import type { CheckinRow } from "../db/tables.ts";
-import { operation } from "../operations/operation.ts";
-import { createOwned, newColumns } from "../owned/changes.ts";
-import { columnsOf } from "../owned/fields.ts";
-import { ownedOperations } from "../owned/operations.ts";
+import { ownedCreation, ownedOperations } from "../owned/operations.ts";
+import { operatedOperations } from "../owned/operator.operations.ts";
 import { listReadable } from "../owned/store.ts";
-import {
-  Checkin,
-  CreateCheckin,
-  checkinContract,
-  checkinKind,
-  placesForOthers,
-  presentCheckin,
-  requireRecent,
-} from "./checkins.contract.ts";
+import { checkinContract, checkinKind, placesForOthers, presentCheckin, requireRecent } from "./checkins.contract.ts";
 
-const createCheckin = operation({
-  method: "POST",
-  path: "/checkins",
-  operation: "createCheckin",
+const create = ownedCreation(checkinKind, {
+  contract: checkinContract,
   summary: "Check in at a place",
   description:
     "Stores where the user is. Instead of a point, the id of a location may be sent; the check-in keeps its name.",
-  tag: "Check-ins",
-  caller: "user",
-  parameters: CreateCheckin,
-  status: 201,
-  result: Checkin,
-  errors: [],
-  async handle({ caller, parameters }, { database, fuzzing, clock, ids, events }) {
-    const { applicationId, userId } = caller;
-    const { location } = parameters;
-    const columns = newColumns(caller, ids.newId("Checkin"), parameters, clock);
-    const given: { readonly occurred_at?: number } = columnsOf(checkinKind.fields, parameters);
-    if (given.occurred_at !== undefined) requireRecent(given.occurred_at, columns.created_at);
-    const checkin = await database.write(
-      async ({ queries }) => {
-        const placing = { applicationId, userId, setterId: userId, location };
-        const own = { comment: null, description: null, occurred_at: null, ...given };
-        const place = { location_id: location.place?.id ?? null, location_name: location.place?.name ?? null };
-        const row: CheckinRow = { ...columns, ...own, ...place, ...(await fuzzing.locate(placing, queries)) };
-        await createOwned("checkins", row, events, queries);
-        return row;
-      },
-      { addsTo: applicationId },
-    );
-    return presentCheckin(checkin, userId);
+  present: presentCheckin,
+  complete({ occurred_at, created_at }) {
+    if (occurred_at !== null) requireRecent(occurred_at, created_at);
+    return {};
   },
 });
 
@@ -63,4 +31,12 @@ const { search, get, change, remove } = ownedOperations(checkinKind, {
 });
 
 /** Check-ins (spec/checkins). */
-export const checkinOperations = [createCheckin, search, get, change, remove];
+export const checkinOperations = [create, search, get, change, remove];
+
+const operated = operatedOperations(checkinKind, {
+  Result: checkinContract.Result,
+  present: (checkin: CheckinRow) => presentCheckin(checkin, checkin.user_id),
+});
+
+/** Check-ins of an application for operators. */
+export const checkinOperatorOperations = [operated.search, operated.get];

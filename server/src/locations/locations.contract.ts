@@ -54,7 +54,6 @@ const shared = {
 
 const { location: _, ...created } = commonCreation;
 const required = { ...inputsOf(fields), name: Text({ maxLength: charactersMax }), location: LocationInput() };
-export const CreateLocation = Type.Object({ ...required, ...shared, ...created });
 
 /** spec/locations#public-locations: without permissions, which are fixed for public objects. */
 export const CreatePublicLocation = Type.Object({ ...required, tag: commonCreation.tag });
@@ -84,6 +83,7 @@ export const Location = named("Location", "A place that users can find and check
 
 export const locationContract = {
   Path: pathOf(locationKind),
+  Create: Type.Object({ ...required, ...shared, ...created }),
   Change: Type.Object({ ...changesOf(fields), ...shared, ...commonChange }),
   Search: Type.Object({ ...filtersOf(fields), ...commonSearch(locationKind) }),
   Result: Location,

@@ -1,16 +1,16 @@
-import type { PresentedPage } from "../contract/paging.ts";
+import { PageOf, type PresentedPage } from "../contract/paging.ts";
 import {
   type GivenPermissions,
   permissionParameters,
   permissionResults,
   presentAudience,
 } from "../contract/permissions.ts";
-import { type ObjectSchema, type Schema, Type } from "../contract/schema.ts";
+import { named, type ObjectSchema, type Schema, Type } from "../contract/schema.ts";
 import { searchParameters } from "../contract/search.ts";
 import { alsoAs, ClearableText, IdInput, LocationInput, Text, UserIdInput, WireDate } from "../contract/wire.ts";
 import type { OwnedRow, ShownRow } from "../db/tables.ts";
 import { formatDate } from "../lib/dates.ts";
-import type { OwnedField } from "./fields.ts";
+import { changesOf, filtersOf, inputsOf, type OwnedField, resultsOf } from "./fields.ts";
 import type { OwnedKind } from "./kind.ts";
 import { ordersOf } from "./search.ts";
 
@@ -56,6 +56,42 @@ export interface OwnedContract<Result> {
   readonly Search: ObjectSchema<ReturnType<typeof commonSearch>>;
   readonly Result: Schema<Result>;
   readonly Page: Schema<PresentedPage<Result>>;
+}
+
+/**
+ * The wire contract of a kind whose objects all have a location.
+ *
+ * @param about describes an object
+ * @param location the schema of its location in results
+ */
+export function ownedContract<Row extends OwnedRow, WireLocation extends Schema>(
+  kind: OwnedKind<Row>,
+  about: string,
+  location: WireLocation,
+  orders = ordersOf(kind),
+) {
+  const { idKind, fields } = kind;
+  const { location: _, ...created } = commonCreation;
+  const { location: moved, ...changed } = commonChange;
+  const { userID, tag, ...searched } = commonSearch(kind, orders);
+  const Result = named(
+    idKind,
+    about,
+    Type.Object({
+      ...{ id: Type.String(), userID: Type.String(), location },
+      ...resultsOf(fields),
+      tag: Type.Optional(Type.String({ description: tagMeaning })),
+      ...commonResults,
+    }),
+  );
+  return {
+    Path: pathOf(kind),
+    Create: Type.Object({ location: LocationInput(), ...inputsOf(fields), ...created }),
+    Change: Type.Object({ location: moved, ...changesOf(fields), ...changed }),
+    Search: Type.Object({ userID, tag, ...filtersOf(fields), ...searched }),
+    Result,
+    Page: PageOf(Result),
+  };
 }
 
 /** The members that all kinds have in common. */

@@ -1,18 +1,65 @@
 import { type GivenPermissions, requireOwner } from "../contract/permissions.ts";
 import type { UserCaller } from "../contract/route.ts";
-import { type Static, Type } from "../contract/schema.ts";
+import { type ObjectSchema, type Schema, type Static, Type } from "../contract/schema.ts";
 import type { Queries, Transaction } from "../db/database.ts";
 import { searchPage } from "../db/search/search.ts";
 import type { OwnedRow, ShownRow } from "../db/tables.ts";
 import { ApiError } from "../lib/errors.ts";
-import type { LocationRange } from "../lib/locations.ts";
+import type { LocationRange, SentLocation } from "../lib/locations.ts";
 import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
-import { changeOwned, removeOwned } from "./changes.ts";
-import type { OwnedContract } from "./contract.ts";
+import { changeOwned, createOwned, newColumns, removeOwned } from "./changes.ts";
+import type { commonCreation, OwnedContract } from "./contract.ts";
+import { columnsOf } from "./fields.ts";
 import type { OwnedKind } from "./kind.ts";
 import { ownedSearch } from "./search.ts";
 import { getReadable } from "./store.ts";
+
+/** The parts of a creation that the declaration of a kind does not contain. */
+interface OwnedCreation<Row extends OwnedRow, Create extends Creation, Result> {
+  readonly contract: { readonly Create: Create; readonly Result: Schema<Result> };
+  readonly summary: string;
+  readonly description: string;
+  /** Presents the new object to its owner. */
+  present(row: Row, userId: string): Result;
+  /** Translates the parameters. */
+  readGiven?(given: Static<Create>): Static<Create>;
+  /** Checks the new columns, and returns those that differ. @throws ApiError */
+  complete?(row: Row, given: Static<Create>): Partial<Row>;
+}
+
+type Creation = ObjectSchema<Omit<typeof commonCreation, "location"> & { readonly location: Schema<SentLocation> }>;
+
+/** The creation of an object with a location, which follows from the declaration of a kind. */
+export function ownedCreation<Row extends OwnedRow, Create extends Creation, Result>(
+  { idKind, table, collection, tag, fields, placeColumns }: OwnedKind<Row>,
+  { contract, summary, description, present, readGiven, complete }: OwnedCreation<Row, Create, Result>,
+) {
+  const empty = Object.fromEntries(fields.map(({ column }) => [column, null]));
+  return operation({
+    ...{ method: "POST", path: `/${collection}`, operation: `create${idKind}`, summary, description, tag },
+    ...{ caller: "user", parameters: contract.Create, status: 201, result: contract.Result, errors: [] },
+    async handle({ caller, parameters }, { database, fuzzing, clock, ids, events }) {
+      const { applicationId, userId } = caller;
+      const { location } = parameters;
+      const given = {
+        ...newColumns(caller, ids.newId(idKind), readGiven?.(parameters) ?? parameters, clock),
+        ...{ ...empty, ...columnsOf(fields, parameters), ...placeColumns?.(location.place) },
+      } as unknown as Row; // a row of the table consists of these columns and the location
+      const columns = { ...given, ...complete?.(given, parameters) };
+      const placing = { applicationId, userId, setterId: userId, location };
+      const created = await database.write(
+        async ({ queries }) => {
+          const row = { ...columns, ...(await fuzzing.locate(placing, queries)) };
+          await createOwned(table, row, events, queries);
+          return row;
+        },
+        { addsTo: applicationId },
+      );
+      return present(created, userId);
+    },
+  });
+}
 
 /** The parts of a kind's operations that its declaration does not contain. */
 interface OwnedOperations<Row extends OwnedRow, Result> {
