@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { sql } from "kysely";
+import { archivedTables } from "../src/archives/tables.ts";
 import type { Database } from "../src/db/database.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { migrations } from "../src/db/migrations/list.ts";
@@ -27,7 +28,8 @@ after(async () => {
 async function createEarlierDeployment() {
   const { url, drop } = await createTestDatabase(mkdtempSync(join(folder, "database-")));
   drops.push(drop);
-  return { url, ...(await loadEarlierDeployment(url)) };
+  const { tables, ...facts } = await loadEarlierDeployment(url);
+  return { url, ...facts, tables: archivedTables.filter((table) => tables.includes(table)) };
 }
 
 async function withDatabase<T>(url: string, work: (database: Database) => Promise<T>): Promise<T> {
@@ -54,8 +56,8 @@ const next: Migration = {
 
 describe("a database of the last version before the baseline", () => {
   it("is accepted, with its rows and its recorded migrations unchanged", async () => {
-    const { url } = await createEarlierDeployment();
-    const rows = await readTables(url);
+    const { url, tables } = await createEarlierDeployment();
+    const rows = await readTables(url, tables);
     await withDatabase(url, async (database) => {
       const record = await readRecord(database);
       assert.ok(record.length > 50 && record.at(-1) === lastReplaced);
@@ -64,7 +66,7 @@ describe("a database of the last version before the baseline", () => {
       assert.deepEqual(await migrate(database, async () => fail(), options), []);
       assert.deepEqual(await readRecord(database), record);
     });
-    assert.deepEqual(await readTables(url), rows);
+    assert.deepEqual(await readTables(url, tables), rows);
     const empty = Object.keys(rows).filter((table) => rows[table]?.length === 0);
     assert.deepEqual(empty, [], "tables without rows in the fixture");
   });
@@ -114,11 +116,11 @@ describe("a database of an older version", () => {
     'DATABASE_URL: this database was last migrated by an older version (0058-arriving-applications), which this one cannot continue. Start the version of commit 2202da8f on it once, or run its "rollcall migrate". Then start this version.';
 
   it("is refused by every program, and does not change", async () => {
-    const { url } = await createEarlierDeployment();
+    const { url, tables } = await createEarlierDeployment();
     await withDatabase(url, ({ write }) =>
       write(({ queries }) => sql`delete from schema_migrations where name = ${lastReplaced}`.execute(queries)),
     );
-    const rows = await readTables(url);
+    const rows = await readTables(url, tables);
     const settings = { DATA_DIR: folder, DATABASE_URL: url, ROLLCALL_SECRET: "a secret for tests" };
     for (const [program, args] of [
       ["src/main.ts", []],
@@ -128,7 +130,7 @@ describe("a database of an older version", () => {
       const { code, stdout, stderr } = await runProgram(program, [...args], { ...settings, PORT: "0" });
       assert.deepEqual([code, stdout, stderr.replace(/^rollcall: /, "")], [1, "", `${refusal}\n`]);
     }
-    assert.deepEqual(await readTables(url), rows);
+    assert.deepEqual(await readTables(url, tables), rows);
   });
 
   it("is refused even if its version did not refuse other versions", async () => {

@@ -6,6 +6,7 @@ import postgres from "postgres";
 
 /** Facts about the deployment in the fixtures, which has the secret of `startTestApp`. */
 export interface EarlierDeployment {
+  readonly tables: readonly string[];
   readonly appid: string;
   readonly appkey: string;
   readonly user: {
@@ -35,5 +36,6 @@ export async function loadEarlierDeployment(url: string): Promise<EarlierDeploym
     await client.end();
   }
   const [, facts = ""] = /^-- (.*)$/m.exec(script) ?? [];
-  return JSON.parse(facts); // has the return type
+  const tables = [...script.matchAll(/^create table (\w+)/gim)].map(([, table]) => table);
+  return { tables, ...JSON.parse(facts) }; // has the return type
 }

@@ -5,6 +5,7 @@ import { startValidCalls, type ValidCalls } from "../../test/valid-calls.ts";
 import type { Route } from "../contract/route.ts";
 import type { EventType } from "../event-log/event-types.ts";
 import type { RevokedSubject } from "../event-log/revocations.ts";
+import { ownedIdKinds } from "../lib/kinds.ts";
 
 type RowType = EventType | `revocation.${RevokedSubject["kind"]}`;
 
@@ -29,21 +30,11 @@ const recorded: Readonly<Record<string, readonly RowType[]>> = {
   endTokensOfUser: ["revocation.user", "user.signed_out"],
   changeDevice: ["device.changed"],
   changeUser: ["user.changed"],
-  createCheckin: ["checkin.created"],
-  changeCheckin: ["checkin.changed"],
-  deleteCheckin: ["checkin.deleted"],
-  createLocation: ["location.created"],
-  changeLocation: ["location.changed"],
-  deleteLocation: ["location.deleted"],
-  createPicture: ["picture.created"],
-  changePicture: ["picture.changed"],
-  deletePicture: ["picture.deleted"],
-  createVideo: ["video.created"],
-  changeVideo: ["video.changed"],
-  deleteVideo: ["video.deleted"],
-  createBlob: ["blob.created"],
-  changeBlob: ["blob.changed"],
-  deleteBlob: ["blob.deleted"],
+  ...Object.fromEntries(
+    ownedIdKinds.flatMap((kind) =>
+      ["create", "change", "delete"].map((verb) => [`${verb}${kind}`, [`${kind.toLowerCase()}.${verb}d` as RowType]]),
+    ),
+  ),
   setProfilePicture: ["picture.created", "user.changed"],
   deleteProfilePicture: ["user.changed", "picture.deleted"],
   putMetadata: ["metadata.changed"],

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { assertError, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { dataPart, upload } from "../../test/uploads.ts";
+import { ownedTableNames } from "../db/owned-tables.ts";
 
 let test: TestApp;
 let viewer: string;
@@ -16,8 +17,8 @@ before(async () => {
 after(() => test.close());
 
 const none = {
-  ...{ users: [], devices: [], checkins: [], locations: [], files: [], keys: [], crashes: [], metrics: [] },
-  ...{ audit: [], requests: [] },
+  ...Object.fromEntries(ownedTableNames.map((table) => [table, []])),
+  ...{ users: [], devices: [], keys: [], crashes: [], metrics: [], audit: [], requests: [] },
 };
 
 async function find(q: string, appid = test.application.appid) {
