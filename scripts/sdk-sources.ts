@@ -60,8 +60,13 @@ export function renderSdkSources(
   const calls = ofApps.map((operation) => renderCall(operation, forClients, types));
   const shared = types.take();
   const dates = [...types.dateMembers].sort();
-  const adminCalls = listOperations(forOperators).map((operation) => renderCall(operation, forOperators, types));
+  const adminCalls = listOperations(forOperators).map((operation) => ({
+    isOfSession: operation.path.startsWith("/_/api/sessions"),
+    text: renderCall(operation, forOperators, types),
+  }));
   const ofAdmin = types.take();
+  const sessionCalls = adminCalls.filter(({ isOfSession }) => isOfSession).map(({ text }) => text);
+  const otherCalls = adminCalls.filter(({ isOfSession }) => !isOfSession).map(({ text }) => text);
   return {
     [`${folder}/types.ts`]: `${header}import type { Source } from "../wire/source.ts";
 import type { Box, DateRange, Near, Place } from "../wire/values.ts";
@@ -77,10 +82,16 @@ ${calls.join("\n")}`,
 import { define } from "../wire/define.ts";
 import type { Download } from "../wire/download.ts";
 import type { Box, DateRange, Near, Place } from "../wire/values.ts";
-import type { ${shared.names.filter((name) => isUsed(name, [ofAdmin.declarations, ...adminCalls])).join(", ")} } from "./types.ts";
+import type { ${shared.names.filter((name) => isUsed(name, [ofAdmin.declarations, ...otherCalls])).join(", ")} } from "./types.ts";
 
 ${ofAdmin.declarations}
-${adminCalls.join("\n")}`,
+${otherCalls.join("\n")}`,
+    // A file of its own: a page that asks for the session first loads no other calls.
+    [`${folder}/operator-sessions.ts`]: `${operatorsHeader}import type { Call } from "../wire/call.ts";
+import { define } from "../wire/define.ts";
+import type { ${ofAdmin.names.filter((name) => isUsed(name, sessionCalls)).join(", ")} } from "./admin.ts";
+
+${sessionCalls.join("\n")}`,
     [`${folder}/dates.ts`]: `${header}/** The members of results that are dates. */
 export const dateMembers: ReadonlySet<string> = ${renderSet(dates)};
 `,

@@ -23,6 +23,14 @@ const pollMs = 200;
 const staleMs = 60_000;
 const touchMs = 10_000;
 
+/** Files outside of the folder that are built into the console. */
+const shared = [
+  "../package-lock.json",
+  "../sdk/src/**/*.ts",
+  "../server/src/event-log/event-types.ts",
+  "../server/src/lib/{kinds,origins}.ts",
+];
+
 const digest = await digestOfSources();
 if (await isNeeded()) {
   const release = await acquireLock();
@@ -74,14 +82,9 @@ async function compressFile(file: string): Promise<void> {
 
 /** A digest of all inputs of a build. */
 async function digestOfSources(): Promise<string> {
-  const sources = [
-    "index.html",
-    "package.json",
-    "vite.config.ts",
-    ...globSync("{src,public,scripts}/**/*.*", { cwd: root }),
-  ];
+  const own = ["index.html", "package.json", "vite.config.ts", "{src,public,scripts}/**/*.*"];
   const hash = createHash("sha256");
-  for (const file of [...sources.sort(), "../package-lock.json", "../server/src/lib/origins.ts"]) {
+  for (const file of globSync([...own, ...shared], { cwd: root }).sort()) {
     hash.update(`${file.replaceAll(path.sep, "/")}\0`).update(await readFile(path.join(root, file)));
   }
   return hash.digest("hex");

@@ -3,6 +3,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { CallError } from "./lib/call-error.ts";
+import { shareEqual } from "./lib/share-equal.ts";
 import { installTrustedTypes } from "./lib/trusted-types.ts";
 import { createAppRouter } from "./routes.tsx";
 import "./ui/tokens.css";
@@ -14,6 +15,7 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
+      structuralSharing: shareEqual,
       retry: (failures, error) => failures < retriesMax && isTemporary(error),
       retryDelay: (failures, error) => delayOf(error) ?? Math.min(60_000, 2000 * 2 ** failures),
     },

@@ -1,5 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { endSession, endSessions, type ListedSession, listSessions } from "../api/sessions.ts";
+import type { ListedOperatorSession } from "../api/admin.ts";
+import { known, send } from "../api/send.ts";
+import { endOperatorSession, endOperatorSessions, listOperatorSessions } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
 import Monitor from "../lib/icons/monitor.ts";
 import { changePreferences, usePreferences } from "../lib/preferences.ts";
@@ -24,7 +26,7 @@ export function AccountScreen() {
       <Section title={showInvisible(operator.name)}>
         <DetailList
           items={[
-            ["Role", roleTexts[operator.role]],
+            ["Role", roleTexts[known(operator.role)]],
             ["Id", <IdChip key="id" id={operator.id} />],
             ["Member since", <Time key="created" value={operator.created} isExact />],
           ]}
@@ -90,7 +92,7 @@ function Sessions() {
   const queries = useQueryClient();
   const { data, error, refetch } = useQuery({
     queryKey: ["sessions", "own"],
-    queryFn: ({ signal }) => listSessions({ pageSize: 100 }, { signal }),
+    queryFn: ({ signal }) => send(listOperatorSessions({ pageSize: 100 }), { signal }),
   });
   if (error !== null && data === undefined) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <LoadingRows />;
@@ -103,13 +105,15 @@ function Sessions() {
           <SessionRow
             key={session.id}
             session={session}
-            onEnd={() => act("Ended the session.", () => endSession({ sessionId: session.id }).then(refresh))}
+            onEnd={() => act("Ended the session.", () => send(endOperatorSession(session.id)).then(refresh))}
           />
         ))}
       </ul>
       {others.length > 1 && (
         <div>
-          <Button onPress={() => void act("Ended your other sessions.", () => endSessions({}).then(refresh))}>
+          <Button
+            onPress={() => void act("Ended your other sessions.", () => send(endOperatorSessions()).then(refresh))}
+          >
             End all others
           </Button>
         </div>
@@ -119,7 +123,7 @@ function Sessions() {
 }
 
 interface SessionRowProps {
-  readonly session: ListedSession;
+  readonly session: ListedOperatorSession;
   readonly onEnd: () => Promise<void>;
 }
 

@@ -1,35 +1,8 @@
 import { type QueryKey, queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { Static } from "../../../server/src/contract/schema.ts";
-import type { RecentRequests } from "../../../server/src/operators/requests.contract.ts";
-import { parseTime } from "../lib/format.ts";
-import { operation } from "./call.ts";
+import { type AnsweredRequest, type ListRequestsQuery, listRequests, type RecentRequests } from "./admin.ts";
+import { type Filters, queryOf, send } from "./send.ts";
 
-type Answer = Static<typeof RecentRequests>;
-export type AnsweredCall = Answer["calls"][number];
-
-export interface RequestFilters {
-  readonly status?: string;
-  readonly operation?: string;
-  readonly error?: string;
-  readonly userID?: string;
-  readonly deviceID?: string;
-  readonly address?: string;
-  readonly slowerThanMs?: string;
-  readonly requestId?: string;
-  readonly refused?: string;
-}
-
-interface InApplication {
-  readonly appid: string;
-}
-
-const listRequests = operation<
-  InApplication & RequestFilters & { readonly cursor?: string; readonly before?: string },
-  Answer
->("GET", "/applications/{appid}/requests", [
-  ...(["appid", "cursor", "before", "status", "operation", "error", "userID", "deviceID", "address"] as const),
-  ...(["slowerThanMs", "requestId", "refused"] as const),
-]);
+export type RequestFilters = Filters<ListRequestsQuery>;
 
 const everyMs = 1000;
 /** More calls than an operator reads; the oldest ones are dropped first. */
@@ -42,15 +15,16 @@ const callsMax = 5000;
 export function useTail(appid: string, filters: RequestFilters, isLive: boolean, intervalMs = everyMs) {
   const queries = useQueryClient();
   const queryKey: QueryKey = ["requests", appid, filters];
-  const read = () => queries.getQueryData<Answer>(queryKey);
+  const query = queryOf<ListRequestsQuery>(filters);
+  const read = () => queries.getQueryData<RecentRequests>(queryKey);
   const tail = useQuery({
     queryKey,
     async queryFn({ signal }) {
       const before = read();
-      const answer = await listRequests(
-        { appid, ...filters, cursor: before?.cursor },
-        { signal, isPolling: before !== undefined },
-      );
+      const answer = await send(listRequests(appid, { ...query, cursor: before?.cursor }), {
+        signal,
+        isPolling: before !== undefined,
+      });
       return prepend(answer, before === undefined ? undefined : read()); // which may have received earlier calls
     },
     refetchInterval: isLive ? intervalMs : false,
@@ -59,8 +33,8 @@ export function useTail(appid: string, filters: RequestFilters, isLive: boolean,
   });
   const earlier = useMutation({
     async mutationFn(before: string) {
-      const answer = await listRequests({ appid, ...filters, before });
-      queries.setQueryData<Answer>(queryKey, (known) => known && append(answer, known));
+      const answer = await send(listRequests(appid, { ...query, before }));
+      queries.setQueryData<RecentRequests>(queryKey, (known) => known && append(answer, known));
     },
   });
   const before = tail.data?.before;
@@ -75,7 +49,7 @@ export function useTail(appid: string, filters: RequestFilters, isLive: boolean,
 }
 
 /** Adds later calls. A load balancer before several machines may repeat calls. */
-function prepend(answer: Answer, known: Answer | undefined): Answer {
+function prepend(answer: RecentRequests, known: RecentRequests | undefined): RecentRequests {
   if (known === undefined) return answer;
   const ids = new Set(known.calls.slice(0, answer.calls.length + 100).map(idOfCall));
   const calls = answer.calls.filter((call) => !ids.has(idOfCall(call)));
@@ -88,15 +62,15 @@ function prepend(answer: Answer, known: Answer | undefined): Answer {
 }
 
 /** Adds earlier calls, which of several processes may be later than some that are shown. */
-function append({ calls, before, since }: Answer, known: Answer): Answer {
+function append({ calls, before, since }: RecentRequests, known: RecentRequests): RecentRequests {
   const ids = new Set(known.calls.map(idOfCall));
   const added = calls.filter((call) => !ids.has(idOfCall(call)));
-  const all = [...known.calls, ...added].sort((one, other) => parseTime(other.time) - parseTime(one.time));
+  const all = [...known.calls, ...added].sort((one, other) => other.time.getTime() - one.time.getTime());
   const isFull = all.length >= callsMax;
   return { ...known, calls: all, before: isFull ? undefined : before, since };
 }
 
-export function idOfCall({ requestId, worker }: AnsweredCall): string {
+export function idOfCall({ requestId, worker }: AnsweredRequest): string {
   return `${requestId}.${worker}`;
 }
 
@@ -104,7 +78,7 @@ export function idOfCall({ requestId, worker }: AnsweredCall): string {
 export function callsOfDevice(appid: string, deviceID: string, until: string) {
   return queryOptions({
     queryKey: ["requests", appid, "of device", deviceID, until],
-    queryFn: ({ signal }) => listRequests({ appid, deviceID }, { signal }),
+    queryFn: ({ signal }) => send(listRequests(appid, { deviceID }), { signal }),
     staleTime: Number.POSITIVE_INFINITY,
   });
 }

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { Application, RemoteApplication } from "../api/applications.ts";
+import type { Application, RemoteApplication } from "../api/admin.ts";
 import { showInvisible } from "../lib/format.ts";
 import { ApplicationState, RemoteState } from "../shell/application.state.tsx";
 import { DetailList } from "../ui/detail-list.tsx";

@@ -1,4 +1,4 @@
-import type { Application } from "../api/applications.ts";
+import type { Application } from "../api/admin.ts";
 import { formatNumber, formatShare } from "../lib/format.ts";
 import { numberLocale } from "../lib/locales.ts";
 

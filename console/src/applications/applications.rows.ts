@@ -1,11 +1,12 @@
 import {
   type Application,
-  type ApplicationFilters,
+  type ListApplicationsQuery,
   listApplications,
   listApplicationsElsewhere,
   type RemoteApplication,
-} from "../api/applications.ts";
-import { usePages } from "../api/pages.ts";
+} from "../api/admin.ts";
+import { usePages } from "../api/queries.ts";
+import { queryOf, send } from "../api/send.ts";
 
 /** An application of this region, or one in another region. */
 export type ApplicationRow =
@@ -19,6 +20,9 @@ export const elsewhereState = "elsewhere";
 /** The order by calls, which lists only recently called applications. */
 export const busiestFirst = "busiest";
 
+/** The filters of the address. */
+type ApplicationFilters = Readonly<Partial<Record<"sortOrder" | "state" | "namePrefix", string>>>;
+
 /**
  * The applications of this region, and among them, by the time of their creation, those that are being imported and those
  * in other regions. Only the region of an application knows its name, so a search by name finds none of the latter. An
@@ -30,20 +34,21 @@ export function useApplicationRows({ sortOrder, state, namePrefix }: Application
   const isOfBoth = namePrefix === undefined && state === undefined && sortOrder !== busiestFirst;
   const isElsewhere = areSeveral && (isOfBoth || state === elsewhereState);
   const isImporting = state === undefined && sortOrder !== busiestFirst;
+  const query = queryOf<ListApplicationsQuery>({ ...filters, include: "activity" });
   const here = usePages(
     ["applications", "list", filters],
-    (page, options) => listApplications({ include: "activity", ...filters, ...page }, options),
+    (page, options) => send(listApplications({ ...query, ...page }), options),
     { enabled: isHere },
   );
   const importing = usePages(
     ["applications", "importing", filters],
-    (page, options) => listApplications({ include: "activity", ...filters, state: importingState, ...page }, options),
+    (page, options) => send(listApplications({ ...query, state: importingState, ...page }), options),
     { enabled: isImporting },
   );
   const order = sortOrder === "-created" ? "-created" : "created";
   const elsewhere = usePages(
     ["applications", "elsewhere", order],
-    (page, options) => listApplicationsElsewhere({ sortOrder: order, ...page }, options),
+    (page, options) => send(listApplicationsElsewhere({ sortOrder: order, ...page }), options),
     { enabled: isElsewhere },
   );
   const parts = [...(isHere ? [here] : []), ...(isImporting ? [importing] : []), ...(isElsewhere ? [elsewhere] : [])];

@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
-import type { Application, RemoteApplication } from "../api/applications.ts";
+import type { Application, RemoteApplication } from "../api/admin.ts";
 import { showInvisible } from "../lib/format.ts";
 import ArrowRight from "../lib/icons/arrow-right.ts";
 import ExternalLink from "../lib/icons/external-link.ts";

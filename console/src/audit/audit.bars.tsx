@@ -1,9 +1,13 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { type AuditCounts, type AuditFilters, countAudit } from "../api/audit.ts";
-import { formatNumber, parseTime } from "../lib/format.ts";
+import { type AuditCounts, type CountAuditQuery, countAudit, type ListAuditQuery } from "../api/admin.ts";
+import { type Filters, known, queryOf, send } from "../api/send.ts";
+import { formatNumber } from "../lib/format.ts";
 import { intervals } from "../lib/time-range.ts";
 import { TimeChart } from "../ui/time-chart.tsx";
 import styles from "./audit.module.css";
+
+/** The filters of the address. */
+export type AuditFilters = Filters<ListAuditQuery>;
 
 const daysShown = 30;
 const daysMax = 731;
@@ -15,10 +19,10 @@ const hoursKeptMs = 8 * intervals.day;
 export function useAuditCounts(filters: AuditFilters): AuditCounts | undefined {
   const range = rangeOf(filters, Date.now());
   const { appid, actorKind, action, refused } = filters;
-  const given = { ...range, appid, actorKind, action, refused };
+  const given = queryOf<CountAuditQuery>({ ...range, appid, actorKind, action, refused });
   const { data } = useQuery({
     queryKey: ["audit", "counts", given],
-    queryFn: ({ signal }) => countAudit(given, { signal }),
+    queryFn: ({ signal }) => send(countAudit(given), { signal }),
     placeholderData: keepPreviousData,
     enabled: isCounted(filters) && range !== undefined,
   });
@@ -38,8 +42,8 @@ function rangeOf({ from, to }: AuditFilters, now: number) {
   const isShort = end - start <= hourDaysMax * intervals.day && start > now - hoursKeptMs;
   return {
     interval: isShort ? ("hour" as const) : ("day" as const),
-    from: new Date(Math.max(start, end - daysMax * intervals.day)).toISOString(),
-    to: new Date(end).toISOString(),
+    from: new Date(Math.max(start, end - daysMax * intervals.day)),
+    to: new Date(end),
   };
 }
 
@@ -62,7 +66,7 @@ export function AuditBars({ filters, counts, onZoom }: AuditBarsProps) {
     );
   }
   const bars = counts && barsOf(counts);
-  const name = counts?.interval ?? "day";
+  const name = known(counts?.interval ?? "day");
   return (
     <div>
       <TimeChart
@@ -85,8 +89,8 @@ export function AuditBars({ filters, counts, onZoom }: AuditBarsProps) {
 }
 
 function barsOf({ interval, from, to, points }: AuditCounts) {
-  const [start, end, span] = [parseTime(from), parseTime(to), intervals[interval]];
-  const counted = new Map(points.map((point) => [parseTime(point.time), point]));
+  const [start, end, span] = [from.getTime(), to.getTime(), intervals[known(interval)]];
+  const counted = new Map(points.map((point) => [point.time.getTime(), point]));
   const times = Array.from({ length: Math.round((end - start) / span) }, (_, index) => start + index * span);
   return {
     times,

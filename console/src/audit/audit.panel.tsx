@@ -1,4 +1,4 @@
-import type { AuditEntry } from "../api/audit.ts";
+import type { AuditEntry } from "../api/admin.ts";
 import { showInvisible } from "../lib/format.ts";
 import { actorName, partsOf, refusalOf, wordsOf } from "../shell/audit-words.ts";
 import { addressOfId } from "../shell/ids.ts";

@@ -1,13 +1,20 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useEffect } from "react";
-import { firstApplicationsQuery } from "../api/applications.ts";
-import { type AuditCounts, type AuditEntry, type AuditFilters, exportAudit, listAudit } from "../api/audit.ts";
-import { usePages } from "../api/pages.ts";
+import {
+  type AuditCounts,
+  type AuditEntry,
+  exportAuditAsCsv,
+  exportAuditAsNdjson,
+  type ListAuditQuery,
+  listAudit,
+} from "../api/admin.ts";
+import { firstApplicationsQuery, usePages } from "../api/queries.ts";
+import { saveDownload } from "../api/save-download.ts";
+import { queryOf, send } from "../api/send.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import Download from "../lib/icons/download.ts";
 import ScrollText from "../lib/icons/scroll-text.ts";
-import { saveFile, saveFrom } from "../lib/save-file.ts";
 import { actorName, refusalOf, wordsOf } from "../shell/audit-words.ts";
 import { addressOfId } from "../shell/ids.ts";
 import { useRole } from "../shell/session.ts";
@@ -23,7 +30,7 @@ import { EmptyState } from "../ui/states.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
 import { act } from "../ui/toast.tsx";
-import { AuditBars, useAuditCounts } from "./audit.bars.tsx";
+import { AuditBars, type AuditFilters, useAuditCounts } from "./audit.bars.tsx";
 import styles from "./audit.module.css";
 import { AuditPanel } from "./audit.panel.tsx";
 
@@ -96,7 +103,9 @@ export function AuditScreen() {
   const { panel, ...search }: FilterValues = useSearch({ strict: false });
   const navigate = useNavigate();
   const given: AuditFilters = appid === undefined ? search : { ...search, appid };
-  const pages = usePages(["audit", given], (page, options) => listAudit({ ...given, ...page }, options));
+  const pages = usePages(["audit", given], (page, options) =>
+    send(listAudit({ ...queryOf<ListAuditQuery>(given), ...page }), options),
+  );
   const counts = useAuditCounts(given);
   const open = pages.rows.find(({ id }) => id === panel);
   const isFiltered = Object.values(search).some((value) => value !== undefined);
@@ -181,15 +190,17 @@ function useShownEntry(panel: string | undefined, isShown: boolean, pages: Retur
   }, [isWorthIt, fetchNextPage]);
 }
 
+const exportCalls = { csv: exportAuditAsCsv, ndjson: exportAuditAsNdjson };
+
 function AuditActions({ filters: given }: { readonly filters: AuditFilters }) {
   const isEditor = useRole("editor");
   if (!isEditor) return null;
 
-  function save(format: keyof typeof exportAudit): Promise<void> {
-    return act("Exporting the audit log: see the downloads of the browser.", async () => {
-      const isSaved = saveFrom(exportAudit[format].addressOf(given), `audit.${format}`);
-      if (!isSaved) saveFile(await exportAudit[format](given), `audit.${format}`);
-    });
+  function save(format: keyof typeof exportCalls): Promise<void> {
+    const call = exportCalls[format](queryOf<ListAuditQuery>(given));
+    return act("Exporting the audit log: see the downloads of the browser.", () =>
+      saveDownload(call, `audit.${format}`),
+    );
   }
 
   return (

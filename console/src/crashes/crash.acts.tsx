@@ -1,7 +1,8 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { type CrashChange, type CrashGroup, changeCrashGroup, getCrashGroup } from "../api/crashes.ts";
-import { refetch } from "../api/refetch.ts";
+import { type ChangeCrashGroupRequest, type CrashGroup, changeCrashGroup, getCrashGroup } from "../api/admin.ts";
+import { refetch } from "../api/queries.ts";
+import { known, send } from "../api/send.ts";
 import { type Act, useActs } from "../lib/acts.ts";
 import { showInvisible } from "../lib/format.ts";
 import Users from "../lib/icons/users.ts";
@@ -92,7 +93,7 @@ function Ignore({ appid, group, onClose }: DialogProps) {
     const ignoreUntil = {
       ...(reports !== "" && { reports: Number(reports) }),
       ...(devices !== "" && { devices: Number(devices) }),
-      ...(date !== "" && { date }),
+      ...(date !== "" && { date: new Date(date) }),
     };
     await decide("Ignored the crash.", { state: "ignored", ignoreUntil });
     onClose();
@@ -121,7 +122,7 @@ function Note({ appid, group, onClose }: DialogProps) {
   const decide = useDecision(appid, { ...group, note: before });
 
   async function submit() {
-    const { note: current = "" } = await getCrashGroup({ appid, fingerprint: group.fingerprint });
+    const { note: current = "" } = await send(getCrashGroup(appid, group.fingerprint));
     if (current !== before) {
       setBefore(current);
       setTheirs(true);
@@ -160,14 +161,15 @@ const dialogs = { resolve: Resolve, ignore: Ignore, note: Note };
 function useDecision(appid: string, group: CrashGroup) {
   const queries = useQueryClient();
 
-  async function send(change: CrashChange) {
-    await changeCrashGroup({ appid, fingerprint: group.fingerprint, ...change });
+  async function decide(change: ChangeCrashGroupRequest) {
+    await send(changeCrashGroup(appid, group.fingerprint, change));
     await refetch(queries, ["crashes", appid]);
   }
 
-  return async (text: string, change: CrashChange): Promise<void> => {
+  return async (text: string, change: ChangeCrashGroupRequest): Promise<void> => {
     const { state, resolvedIn, ignoreUntil, note = "" } = group;
-    await send(change);
-    showToast(text, () => send(change.state === undefined ? { note } : { state, resolvedIn, ignoreUntil }));
+    await decide(change);
+    const former = { state: known(state), resolvedIn, ignoreUntil };
+    showToast(text, () => decide(change.state === undefined ? { note } : former));
   };
 }

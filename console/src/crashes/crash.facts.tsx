@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import type { CrashGroup } from "../api/crashes.ts";
-import { formatCount, formatNumber, parseTime, showInvisible } from "../lib/format.ts";
+import type { CrashGroup } from "../api/admin.ts";
+import { formatCount, formatNumber, showInvisible } from "../lib/format.ts";
 import { Time } from "../ui/time.tsx";
 import { TimeChart } from "../ui/time-chart.tsx";
 import styles from "./crashes.module.css";
@@ -16,7 +16,7 @@ function lastDays(): number[] {
 
 /** The reports of each of the last 14 days. */
 export function reportsByDay({ days }: Pick<CrashGroup, "days">): { times: number[]; reports: number[] } {
-  const counted = new Map(days.map(({ start, reports }) => [parseTime(start), reports]));
+  const counted = new Map(days.map(({ start, reports }) => [start.getTime(), reports]));
   const times = lastDays();
   return { times, reports: times.map((time) => counted.get(time) ?? 0) };
 }

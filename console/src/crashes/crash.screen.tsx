@@ -1,8 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useEffect } from "react";
-import { type CrashReport, getCrashGroup, listCrashReports } from "../api/crashes.ts";
-import { usePages } from "../api/pages.ts";
+import { getCrashGroup, type ListedCrashReport, listCrashReports } from "../api/admin.ts";
+import { usePages } from "../api/queries.ts";
+import { send } from "../api/send.ts";
 import { formatNumber, showInvisible, showOptional } from "../lib/format.ts";
 import Bug from "../lib/icons/bug.ts";
 import ChevronLeft from "../lib/icons/chevron-left.ts";
@@ -27,10 +28,10 @@ export function CrashScreen() {
   const { appid, fingerprint } = useParams({ from: "/frame/apps/$appid/crashes/$fingerprint" });
   const { data: group } = useQuery({
     queryKey: ["crashes", appid, "one", fingerprint],
-    queryFn: ({ signal }) => getCrashGroup({ appid, fingerprint }, { signal }),
+    queryFn: ({ signal }) => send(getCrashGroup(appid, fingerprint), { signal }),
   });
   const pages = usePages(["crashes", appid, "reports", fingerprint], (page, options) =>
-    listCrashReports({ appid, fingerprint, ...page }, options),
+    send(listCrashReports(appid, fingerprint, page), options),
   );
   return (
     <Page
@@ -68,7 +69,7 @@ export function CrashScreen() {
 }
 
 interface ReportsProps {
-  readonly reports: readonly CrashReport[];
+  readonly reports: readonly ListedCrashReport[];
   /** The number of reports of the crash, if loaded. */
   readonly total: number | undefined;
   /** Loads the reports that follow, if there are any. */
@@ -126,7 +127,7 @@ function Reports({ reports, total, onMore, isFetching, error }: ReportsProps) {
   );
 }
 
-function Report({ report }: { readonly report: CrashReport }) {
+function Report({ report }: { readonly report: ListedCrashReport }) {
   const { appid } = useParams({ from: "/frame/apps/$appid/crashes/$fingerprint" });
   const { stackTrace, message, methodName, appVersion, osVersion, tag, deviceID, created } = report;
   return (

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { type CrashGroup, type CrashStatistics, readCrashStatistics } from "../api/crashes.ts";
+import { type CrashGroup, type CrashStatistics, readCrashStatistics } from "../api/admin.ts";
+import { send } from "../api/send.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import { Section } from "../ui/page.tsx";
 import { Time } from "../ui/time.tsx";
@@ -15,7 +16,7 @@ interface VersionsProps {
 export function CrashVersions({ appid, group }: VersionsProps) {
   const { data } = useQuery({
     queryKey: ["crashes", appid, "statistics", group.fingerprint],
-    queryFn: ({ signal }) => readCrashStatistics({ appid, fingerprint: group.fingerprint }, { signal }),
+    queryFn: ({ signal }) => send(readCrashStatistics(appid, group.fingerprint), { signal }),
   });
   return (
     <Section title="Versions of the app" lead="Systems are those of the last 14 days, with their reports.">

@@ -1,6 +1,7 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { type CrashGroup, listCrashGroups } from "../api/crashes.ts";
-import { usePages } from "../api/pages.ts";
+import { type CrashGroup, type ListCrashGroupsQuery, listCrashGroups } from "../api/admin.ts";
+import { usePages } from "../api/queries.ts";
+import { queryOf, send } from "../api/send.ts";
 import { formatCount, formatNumber, showInvisible } from "../lib/format.ts";
 import Bug from "../lib/icons/bug.ts";
 import { numberLocale } from "../lib/locales.ts";
@@ -85,7 +86,7 @@ export function CrashesScreen() {
   const state = given === everyState ? undefined : given;
   const wire = { ...others, state, firstSeen: rangeSince(others.firstSeen), sortOrder };
   const pages = usePages(["crashes", appid, "list", wire], (page, options) =>
-    listCrashGroups({ appid, ...wire, ...page }, options),
+    send(listCrashGroups(appid, { ...queryOf<ListCrashGroupsQuery>(wire), ...page }), options),
   );
   const isNarrowed =
     Object.values(others).some((value) => value !== undefined) || (state !== undefined && state !== "open");

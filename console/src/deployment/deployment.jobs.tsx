@@ -1,9 +1,7 @@
-import type { Deployment } from "../api/deployment.ts";
-import { formatMs, formatNumber, parseTime, showInvisible } from "../lib/format.ts";
+import type { ServerProcess } from "../api/admin.ts";
+import { formatMs, formatNumber, showInvisible } from "../lib/format.ts";
 import { Time } from "../ui/time.tsx";
 import styles from "./deployment.module.css";
-
-type ServerProcess = Deployment["processes"][number];
 
 /** The background jobs of all processes: a row for each, with its last successful and its last failed run anywhere. */
 export function Jobs({ processes }: { readonly processes: readonly ServerProcess[] }) {
@@ -57,6 +55,6 @@ function JobRow({ name, runs }: { readonly name: string; readonly runs: readonly
 }
 
 function latest(runs: readonly Run[], name: "finished" | "failed"): Run | undefined {
-  const timeOf = ({ job }: Run) => parseTime(job[name] ?? "/Date(0)/");
+  const timeOf = ({ job }: Run) => job[name]?.getTime() ?? 0;
   return runs.filter(({ job }) => job[name] !== undefined).sort((a, b) => timeOf(b) - timeOf(a))[0];
 }

@@ -1,7 +1,8 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { firstApplicationsQuery, listApplications } from "../api/applications.ts";
-import type { Deployment, DeploymentCalls } from "../api/deployment.ts";
+import { type Deployment, type DeploymentStatistics, listApplications } from "../api/admin.ts";
+import { firstApplicationsQuery } from "../api/queries.ts";
+import { known, send } from "../api/send.ts";
 import { formatBounded, formatBytes, formatNumber, showInvisible } from "../lib/format.ts";
 import { numberLocale } from "../lib/locales.ts";
 import { DetailList } from "../ui/detail-list.tsx";
@@ -11,7 +12,7 @@ import styles from "./deployment.module.css";
 const busiestShown = 10;
 
 /** The applications with the most calls in the last 15 minutes. */
-export function Busiest({ calls }: { readonly calls: DeploymentCalls | undefined }) {
+export function Busiest({ calls }: { readonly calls: DeploymentStatistics | undefined }) {
   const busiest = calls?.busiest.slice(0, busiestShown) ?? [];
   const names = useNames(busiest.map(({ appid }) => appid));
   const most = Math.max(1, ...busiest.map((each) => each.calls));
@@ -43,7 +44,7 @@ function useNames(ids: readonly string[]): ReadonlyMap<string, string> {
   const known = new Map(first?.pageResults.map(({ id, name }) => [id, name]));
   const { data: busiest } = useQuery({
     queryKey: ["applications", "busiest", ids],
-    queryFn: ({ signal }) => listApplications({ sortOrder: "busiest", pageSize: busiestShown }, { signal }),
+    queryFn: ({ signal }) => send(listApplications({ sortOrder: "busiest", pageSize: busiestShown }), { signal }),
     enabled: first !== undefined && ids.some((id) => !known.has(id)),
     placeholderData: keepPreviousData,
   });
@@ -102,7 +103,7 @@ export function Facts({ deployment }: { readonly deployment: Deployment }) {
         items={[
           ["Rollcall", version],
           ["Node.js", node],
-          ["Database", engines[engine]],
+          ["Database", engines[known(engine)]],
           ["Schema", schema],
           ["Region", region],
           ["Since", <Time key="since" value={since} isExact />],

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { Deployment } from "../api/deployment.ts";
+import type { Deployment } from "../api/admin.ts";
 import { formatBytes, formatMs, formatNumber, showInvisible } from "../lib/format.ts";
 import { numberLocale } from "../lib/locales.ts";
 import { Status } from "../ui/status.tsx";
@@ -52,7 +52,7 @@ export function Processes({ processes }: { readonly processes: readonly ServerPr
         <tbody>
           {processes.map((process) => (
             <tr
-              key={`${process.machine} ${process.worker} ${process.since}`}
+              key={`${process.machine} ${process.worker} ${process.since.getTime()}`}
               data-silent={process.isSilent || undefined}
             >
               {columns.map(([name, render], index) =>

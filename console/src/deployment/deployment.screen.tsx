@@ -1,5 +1,6 @@
-import { readDeployment, readDeploymentStatistics } from "../api/deployment.ts";
-import { useLive } from "../api/live.ts";
+import { readDeployment, readDeploymentStatistics } from "../api/admin.ts";
+import { useLive } from "../api/queries.ts";
+import { send } from "../api/send.ts";
 import ClipboardCopy from "../lib/icons/clipboard-copy.ts";
 import ShieldAlert from "../lib/icons/shield-alert.ts";
 import { Button } from "../ui/button.tsx";
@@ -32,10 +33,10 @@ function UntrustedProxy() {
 
 /** The health of the deployment, and its activity. */
 export function DeploymentScreen() {
-  const state = useLive(["deployment"], (options) => readDeployment({}, options), stateEveryMs);
+  const state = useLive(["deployment"], (options) => send(readDeployment(), options), stateEveryMs);
   const calls = useLive(
     ["deployment", "calls"],
-    (options) => readDeploymentStatistics({ series: "calls,latency,rateLimited" }, options),
+    (options) => send(readDeploymentStatistics({ series: "calls,latency,rateLimited" }), options),
     callsEveryMs,
   );
   const { data, error } = state;

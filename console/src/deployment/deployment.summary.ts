@@ -1,4 +1,4 @@
-import type { Deployment } from "../api/deployment.ts";
+import type { Deployment } from "../api/admin.ts";
 
 /** Settings whose values name people or machines. */
 const withNames = /URL|HOST|PROXY|ADDRESSES|NETWORKS|MAIL_FROM|DIR|FILE|REGIONS|ENDPOINT/;

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { Deployment, DeploymentCalls } from "../api/deployment.ts";
+import type { Deployment, DeploymentStatistics } from "../api/admin.ts";
 import { formatMs, formatNumber } from "../lib/format.ts";
 import { numberLocale } from "../lib/locales.ts";
 import { Sparkline } from "../ui/sparkline.tsx";
@@ -8,7 +8,7 @@ import styles from "./deployment.module.css";
 interface DeploymentTilesProps {
   readonly deployment: Deployment;
   /** The last hour by minute. */
-  readonly calls: DeploymentCalls | undefined;
+  readonly calls: DeploymentStatistics | undefined;
 }
 
 /** The current activity of the deployment, and that of the last hour. */

@@ -1,5 +1,6 @@
 import type { MouseEvent } from "react";
-import type { Deployment } from "../api/deployment.ts";
+import type { Deployment, DeploymentWarningCode } from "../api/admin.ts";
+import { known } from "../api/send.ts";
 import { showInvisible } from "../lib/format.ts";
 import Ban from "../lib/icons/ban.ts";
 import CircleAlert from "../lib/icons/circle-alert.ts";
@@ -13,10 +14,8 @@ const verdicts = {
   broken: { icon: Ban, title: "Something is broken" },
 } as const;
 
-type Code = Deployment["warnings"][number]["code"];
-
 /** The recommended action for a warning. */
-const remedies: Readonly<Record<Code, string>> = {
+const remedies: Readonly<Record<DeploymentWarningCode, string>> = {
   databaseAway: "See whether the database runs, and whether this machine reaches it.",
   databaseSlow: "The log has the slowest statements (SLOW_QUERY_MS). See what else uses the database.",
   diskLow: "Make room, or move the data to a larger disk. Writes fail when it is full.",
@@ -39,7 +38,7 @@ const remedies: Readonly<Record<Code, string>> = {
 };
 
 /** Where the subject of a warning is shown: the heading of a part of this screen, or another screen. */
-const places: Readonly<Record<Code, string | { readonly label: string; readonly to: string }>> = {
+const places: Readonly<Record<DeploymentWarningCode, string | { readonly label: string; readonly to: string }>> = {
   databaseAway: "Processes",
   databaseSlow: "Processes",
   diskLow: "Storage",
@@ -68,7 +67,7 @@ interface VerdictProps {
 }
 
 export function Verdict({ deployment: { state, warnings, processes }, isAway }: VerdictProps) {
-  const { icon: Icon, title } = isAway ? { icon: Ban, title: "The server does not answer" } : verdicts[state];
+  const { icon: Icon, title } = isAway ? { icon: Ban, title: "The server does not answer" } : verdicts[known(state)];
   const heard = processes.filter(({ isSilent }) => !isSilent).length;
   return (
     <section className={styles.verdict} data-state={isAway ? "broken" : state} aria-label="Verdict">
@@ -85,7 +84,7 @@ export function Verdict({ deployment: { state, warnings, processes }, isAway }: 
           <ul>
             {warnings.map(({ code, text, since }) => (
               <li key={code}>
-                <b>{showInvisible(text)}</b> {remedies[code]} <PlaceLink code={code} />{" "}
+                <b>{showInvisible(text)}</b> {remedies[known(code)]} <PlaceLink code={known(code)} />{" "}
                 {since !== undefined && (
                   <small>
                     since <Time value={since} />
@@ -100,7 +99,7 @@ export function Verdict({ deployment: { state, warnings, processes }, isAway }: 
   );
 }
 
-function PlaceLink({ code }: { readonly code: Code }) {
+function PlaceLink({ code }: { readonly code: DeploymentWarningCode }) {
   const place = places[code];
   if (typeof place !== "string") return <a href={`#${place.to}`}>{place.label}</a>;
   return (

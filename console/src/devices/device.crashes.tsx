@@ -1,13 +1,14 @@
 import { useNavigate } from "@tanstack/react-router";
-import { type CrashGroup, listCrashGroups } from "../api/crashes.ts";
-import type { OfDevice } from "../api/devices.ts";
-import { usePages } from "../api/pages.ts";
+import { type CrashGroup, listCrashGroups } from "../api/admin.ts";
+import { usePages } from "../api/queries.ts";
+import { send } from "../api/send.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import Bug from "../lib/icons/bug.ts";
 import { CrashState } from "../shell/crash.state.tsx";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { EmptyState } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
+import type { OfDevice } from "./device.facts.tsx";
 
 const columns: readonly Column<CrashGroup>[] = [
   { name: "Crash", width: "minmax(220px, 4fr)", narrow: "title", render: ({ title }) => showInvisible(title) },
@@ -21,7 +22,7 @@ const columns: readonly Column<CrashGroup>[] = [
 export function DeviceCrashes({ appid, deviceId }: OfDevice) {
   const navigate = useNavigate();
   const pages = usePages(["crashes", appid, "device", deviceId], (page, options) =>
-    listCrashGroups({ appid, deviceID: deviceId, ...page }, options),
+    send(listCrashGroups(appid, { deviceID: deviceId, ...page }), options),
   );
   return (
     <DataTable

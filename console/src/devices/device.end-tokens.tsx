@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { type Device, endTokensOfDevice, listUsersOfDevice } from "../api/devices.ts";
-import { refetch } from "../api/refetch.ts";
+import { endTokensOfDevice, listUsersOfDevice, type OperatedDevice } from "../api/admin.ts";
+import { refetch } from "../api/queries.ts";
+import { send } from "../api/send.ts";
 import { endOfId, formatBounded, showInvisible } from "../lib/format.ts";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
 import { Problem } from "../ui/fields.tsx";
@@ -8,7 +9,7 @@ import { showToast } from "../ui/toast.tsx";
 
 interface EndTokensProps {
   readonly appid: string;
-  readonly device: Device;
+  readonly device: OperatedDevice;
   readonly onClose: () => void;
 }
 
@@ -20,7 +21,7 @@ export function EndTokensOfDevice({ appid, device: { id, platform }, onClose }: 
   const queries = useQueryClient();
 
   async function confirm() {
-    await endTokensOfDevice({ appid, deviceId: id });
+    await send(endTokensOfDevice(appid, id));
     await refetch(queries, ["devices", appid], ["users", appid]);
     showToast("Ended all tokens of the device.");
   }
@@ -48,7 +49,7 @@ export function EndTokensOfDevice({ appid, device: { id, platform }, onClose }: 
 function SignedInUsers({ appid, deviceId }: { readonly appid: string; readonly deviceId: string }) {
   const { data, error } = useQuery({
     queryKey: ["devices", appid, "signed-in", deviceId],
-    queryFn: ({ signal }) => listUsersOfDevice({ appid, deviceId, pageSize: usersMax }, { signal }),
+    queryFn: ({ signal }) => send(listUsersOfDevice(appid, deviceId, { pageSize: usersMax }), { signal }),
     staleTime: 0,
   });
   if (error !== null) return <Problem error={error} />;

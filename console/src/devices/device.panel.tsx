@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { type Device, listUsersOfDevice, type OfDevice } from "../api/devices.ts";
+import { listUsersOfDevice, type OperatedDevice } from "../api/admin.ts";
+import { send } from "../api/send.ts";
 import { showInvisible, showOptional } from "../lib/format.ts";
 import ArrowRight from "../lib/icons/arrow-right.ts";
 import { Avatar } from "../shell/avatar.tsx";
@@ -11,12 +12,12 @@ import { IdChip } from "../ui/id-chip.tsx";
 import type { MenuAction } from "../ui/menu.tsx";
 import { Panel } from "../ui/page.tsx";
 import { PanelActions } from "../ui/panel-actions.tsx";
-import { timeOf } from "./device.facts.tsx";
+import { type OfDevice, timeOf } from "./device.facts.tsx";
 import styles from "./devices.module.css";
 
 interface DevicePanelProps {
   readonly appid: string;
-  readonly device: Device;
+  readonly device: OperatedDevice;
   readonly actions: readonly MenuAction[];
   readonly onOpen: () => void;
   readonly onClose: () => void;
@@ -56,7 +57,7 @@ const usersShown = 5;
 function UsersNow({ appid, deviceId }: OfDevice) {
   const { data, error } = useQuery({
     queryKey: ["devices", appid, "signed-in", deviceId, "first"],
-    queryFn: ({ signal }) => listUsersOfDevice({ appid, deviceId, pageSize: usersShown }, { signal }),
+    queryFn: ({ signal }) => send(listUsersOfDevice(appid, deviceId, { pageSize: usersShown }), { signal }),
   });
   if (error !== null) return <Problem error={error} />;
   if (data === undefined) return null;

@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import type { OfDevice } from "../api/devices.ts";
 import { CallHistory } from "../shell/call.history.tsx";
+import type { OfDevice } from "./device.facts.tsx";
 
 export function DeviceRequests({ appid, deviceId }: OfDevice) {
   const { panel } = useSearch({ from: "/frame/apps/$appid/devices/$deviceId" });

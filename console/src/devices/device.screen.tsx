@@ -1,8 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { type Device, getDevice, listUsersOfDevice, type OfDevice, type UserOfDevice } from "../api/devices.ts";
-import { usePages } from "../api/pages.ts";
+import { getOperatedDevice, listUsersOfDevice, type OperatedDevice, type OperatedUser } from "../api/admin.ts";
+import { usePages } from "../api/queries.ts";
+import { send } from "../api/send.ts";
 import { showInvisible, showOptional } from "../lib/format.ts";
 import LogOut from "../lib/icons/log-out.ts";
 import Users from "../lib/icons/users.ts";
@@ -17,7 +18,7 @@ import { EmptyState, ErrorState, LoadingRows } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { DeviceCrashes } from "./device.crashes.tsx";
 import { EndTokensOfDevice } from "./device.end-tokens.tsx";
-import { timeOf } from "./device.facts.tsx";
+import { type OfDevice, timeOf } from "./device.facts.tsx";
 import { DeviceRequests } from "./device.requests.tsx";
 import styles from "./devices.module.css";
 
@@ -36,7 +37,7 @@ export function DeviceScreen() {
   const isEditor = useRole("editor");
   const { data, error, refetch } = useQuery({
     queryKey: ["devices", appid, "one", deviceId],
-    queryFn: ({ signal }) => getDevice({ appid, deviceId }, { signal }),
+    queryFn: ({ signal }) => send(getOperatedDevice(appid, deviceId), { signal }),
   });
   return (
     <Page
@@ -76,11 +77,11 @@ export function DeviceScreen() {
   );
 }
 
-function titleOf({ platform, model }: Device): string {
+function titleOf({ platform, model }: OperatedDevice): string {
   return showInvisible(model ?? platform);
 }
 
-function DeviceFacts({ appid, device }: { readonly appid: string; readonly device: Device }) {
+function DeviceFacts({ appid, device }: { readonly appid: string; readonly device: OperatedDevice }) {
   const { id, platform, osVersion, appVersion, uniqueId, tag, keyID, connectionType, isProduction } = device;
   return (
     <>
@@ -118,7 +119,7 @@ function DeviceFacts({ appid, device }: { readonly appid: string; readonly devic
   );
 }
 
-const columns: readonly Column<UserOfDevice>[] = [
+const columns: readonly Column<OperatedUser>[] = [
   {
     name: "User name",
     width: "minmax(140px, 2fr)",
@@ -129,11 +130,10 @@ const columns: readonly Column<UserOfDevice>[] = [
   { name: "Last sign-in", width: "130px", narrow: "end", render: ({ lastLogin }) => <Time value={lastLogin} /> },
 ];
 
-function UsersOfDevice(device: OfDevice) {
-  const { appid, deviceId } = device;
+function UsersOfDevice({ appid, deviceId }: OfDevice) {
   const navigate = useNavigate();
   const pages = usePages(["devices", appid, "users", deviceId], (page, options) =>
-    listUsersOfDevice({ ...device, ...page }, options),
+    send(listUsersOfDevice(appid, deviceId, page), options),
   );
   return (
     <div className={styles.users}>

@@ -1,7 +1,8 @@
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
-import { type Device, type DeviceFilters, listDevices } from "../api/devices.ts";
-import { usePages } from "../api/pages.ts";
+import { type OperatedDevice, type SearchOperatedDevicesQuery, searchOperatedDevices } from "../api/admin.ts";
+import { usePages } from "../api/queries.ts";
+import { queryOf, send } from "../api/send.ts";
 import { formatNumber, showInvisible, showOptional } from "../lib/format.ts";
 import LogOut from "../lib/icons/log-out.ts";
 import Smartphone from "../lib/icons/smartphone.ts";
@@ -21,7 +22,7 @@ import { Time } from "../ui/time.tsx";
 import { EndTokensOfDevice } from "./device.end-tokens.tsx";
 import { DevicePanel } from "./device.panel.tsx";
 
-const columnsOf = (appid: string): readonly Column<Device>[] => [
+const columnsOf = (appid: string): readonly Column<OperatedDevice>[] => [
   {
     name: "Model",
     width: "minmax(120px, 1.6fr)",
@@ -61,7 +62,7 @@ const columnsOf = (appid: string): readonly Column<Device>[] => [
 ];
 
 /** The user whose token was used last, and how many others are signed in. */
-function userNow(appid: string, signedIn: Device["signedIn"]) {
+function userNow(appid: string, signedIn: OperatedDevice["signedIn"]) {
   if (signedIn === undefined) return undefined;
   const { id, userName, users } = signedIn;
   return (
@@ -92,14 +93,18 @@ export function DevicesScreen() {
   const { appid } = useParams({ from: "/frame/apps/$appid/devices" });
   const { panel, ...search } = useSearch({ from: "/frame/apps/$appid/devices" });
   const navigate = useNavigate({ from: "/apps/$appid/devices" });
-  const [ended, setEnded] = useState<Device>();
+  const [ended, setEnded] = useState<OperatedDevice>();
   const isEditor = useRole("editor");
   const { testCallers, ...given } = search;
-  const wire: DeviceFilters = { ...given, created: rangeSince(search.created) };
-  const found = usePages(["devices", appid, "list", wire], (page, options) =>
-    listDevices({ appid, include: "users", ...wire, ...page }, options),
+  const query = queryOf<SearchOperatedDevicesQuery>({
+    ...given,
+    created: rangeSince(search.created),
+    include: "users",
+  });
+  const found = usePages(["devices", appid, "list", query], (page, options) =>
+    send(searchOperatedDevices(appid, { ...query, ...page }), options),
   );
-  const isShown = ({ tag }: Device) => testCallers === "shown" || search.tag === testTag || tag !== testTag;
+  const isShown = ({ tag }: OperatedDevice) => testCallers === "shown" || search.tag === testTag || tag !== testTag;
   const pages = { ...found, rows: found.rows.filter(isShown), newest: found.newest.filter(isShown) };
   const columns = useMemo(() => columnsOf(appid), [appid]);
   const shown = pages.rows.find(({ id }) => id === panel);
@@ -126,7 +131,7 @@ export function DevicesScreen() {
     void navigate({ search: { ...search, panel: id }, replace: panel !== undefined });
   }
 
-  function actionsOf(device: Device): MenuAction[] {
+  function actionsOf(device: OperatedDevice): MenuAction[] {
     if (!isEditor) return [];
     return [{ label: "End all tokens …", icon: LogOut, isDanger: true, run: () => setEnded(device) }];
   }

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import type { LoggedEvent } from "../api/events.ts";
-import { listDeliveries, listWebhooks, type Webhook } from "../api/webhooks.ts";
+import { listWebhookDeliveries, listWebhooks, type OperatedEvent, type Webhook } from "../api/admin.ts";
+import { send } from "../api/send.ts";
 import { showInvisible } from "../lib/format.ts";
 import { Button } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
@@ -14,7 +14,7 @@ import styles from "./events.module.css";
 
 interface EventPanelProps {
   readonly appid: string;
-  readonly event: LoggedEvent;
+  readonly event: OperatedEvent;
   readonly onFilter: (values: FilterValues) => void;
   readonly onClose: () => void;
 }
@@ -71,7 +71,7 @@ interface DeliveriesProps {
 function DeliveriesOf({ appid, eventID }: DeliveriesProps) {
   const { data } = useQuery({
     queryKey: ["webhooks", appid, "all"],
-    queryFn: ({ signal }) => listWebhooks({ appid, pageSize: 20 }, { signal }),
+    queryFn: ({ signal }) => send(listWebhooks(appid, { pageSize: 20 }), { signal }),
     staleTime: 60_000,
   });
   if (data === undefined || data.pageResults.length === 0) return null;
@@ -90,7 +90,7 @@ function DeliveriesOf({ appid, eventID }: DeliveriesProps) {
 function DeliveryTo({ appid, eventID, webhook }: DeliveriesProps & { readonly webhook: Webhook }) {
   const { data } = useQuery({
     queryKey: ["webhooks", appid, webhook.id, "of event", eventID],
-    queryFn: ({ signal }) => listDeliveries({ appid, webhookId: webhook.id, eventID, pageSize: 1 }, { signal }),
+    queryFn: ({ signal }) => send(listWebhookDeliveries(appid, webhook.id, { eventID, pageSize: 1 }), { signal }),
   });
   const [last] = data?.pageResults ?? [];
   return (

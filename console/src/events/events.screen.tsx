@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { getEvent, type LoggedEvent, listEvents } from "../api/events.ts";
-import { usePages } from "../api/pages.ts";
+import { getOperatedEvent, listOperatedEvents, type OperatedEvent } from "../api/admin.ts";
+import { usePages } from "../api/queries.ts";
+import { send } from "../api/send.ts";
 import { showInvisible } from "../lib/format.ts";
 import Zap from "../lib/icons/zap.ts";
 import { type Column, DataTable } from "../ui/data-table.tsx";
@@ -14,7 +15,7 @@ import { EmptyState } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import { EventPanel } from "./event.panel.tsx";
 
-const columns: readonly Column<LoggedEvent>[] = [
+const columns: readonly Column<OperatedEvent>[] = [
   {
     name: "Time",
     width: "220px",
@@ -45,12 +46,14 @@ export function EventsScreen() {
   const { panel, ...search } = useSearch({ from: "/frame/apps/$appid/events" });
   const navigate = useNavigate({ from: "/apps/$appid/events" });
   const wire = { ...search, created: rangeSince(search.created) };
-  const pages = usePages(["events", appid, wire], (page, options) => listEvents({ appid, ...wire, ...page }, options));
+  const pages = usePages(["events", appid, wire], (page, options) =>
+    send(listOperatedEvents(appid, { ...wire, ...page }), options),
+  );
   const isFiltered = Object.values(search).some((value) => value !== undefined);
   const listed = pages.rows.find(({ sequence }) => sequence === panel);
   const { data: linked } = useQuery({
     queryKey: ["events", appid, "one", panel],
-    queryFn: ({ signal }) => getEvent({ appid, sequence: (panel ?? "").replace(/^0+/, "") }, { signal }),
+    queryFn: ({ signal }) => send(getOperatedEvent(appid, (panel ?? "").replace(/^0+/, "")), { signal }),
     enabled: panel !== undefined && listed === undefined && !pages.isPending,
   });
   const open = listed ?? (panel === undefined ? undefined : linked);

@@ -1,9 +1,9 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import type { AppCall } from "../api/explorer.ts";
 import { formatClock, formatMs, showInvisible } from "../lib/format.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Snippet } from "../ui/snippet.tsx";
+import type { AppCall } from "./explorer.calls.ts";
 import type { Sent } from "./explorer.history.ts";
 import { Method } from "./explorer.list.tsx";
 import styles from "./explorer.module.css";

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import type { AppAnswer, AppCall } from "../api/explorer.ts";
+import type { AppAnswer, AppCall } from "./explorer.calls.ts";
 
 /** A call that was sent, and its answer. */
 export interface Sent {

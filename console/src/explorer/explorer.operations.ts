@@ -1,5 +1,5 @@
-import type { AppCall } from "../api/explorer.ts";
 import type { DocumentedOperation, DocumentedParameter, DocumentedSchema, OpenApiDocument } from "../api/openapi.ts";
+import type { AppCall } from "./explorer.calls.ts";
 
 /** A parameter of an operation, as a form shows it. */
 export interface Field {

@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { getApplicationSettings } from "../api/admin.ts";
 import type { CataloguedError } from "../api/openapi.ts";
-import { getSettings } from "../api/settings.ts";
+import { sendVersioned } from "../api/send.ts";
 import { Button } from "../ui/button.tsx";
 import styles from "./explorer.module.css";
 import type { ExplorerOperation } from "./explorer.operations.ts";
@@ -18,7 +19,7 @@ interface RehearseProps {
 export function Rehearse({ appid, operation, catalogue, isPending, onRehearse }: RehearseProps) {
   const { data } = useQuery({
     queryKey: ["settings", appid],
-    queryFn: ({ signal }) => getSettings({ appid }, { signal }),
+    queryFn: ({ signal }) => sendVersioned(getApplicationSettings(appid), { signal }),
   });
   const isOn = data?.value.rehearsal === "on";
   return (

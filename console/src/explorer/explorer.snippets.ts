@@ -1,5 +1,5 @@
-import type { AppCall } from "../api/explorer.ts";
 import { serviceRoot } from "../lib/service-root.ts";
+import type { AppCall } from "./explorer.calls.ts";
 
 /** The call for a shell. */
 export function curlOf({ method, path, headers, body }: AppCall): string {

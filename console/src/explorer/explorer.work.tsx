@@ -1,6 +1,5 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { type AppCall, forgetTestCaller, getTestCaller, sendAppCall, type TestCallerKind } from "../api/explorer.ts";
 import type { CataloguedError } from "../api/openapi.ts";
 import ChevronLeft from "../lib/icons/chevron-left.ts";
 import Send from "../lib/icons/send-horizontal.ts";
@@ -9,6 +8,7 @@ import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
 import { Problem, SelectField, TextField } from "../ui/fields.tsx";
 import { Answer, History, SameCall } from "./explorer.answer.tsx";
+import { type AppCall, forgetTestCaller, getTestCaller, sendAppCall, type TestCallerKind } from "./explorer.calls.ts";
 import { Fields } from "./explorer.fields.tsx";
 import { remember, type Sent, useHistory } from "./explorer.history.ts";
 import { Method } from "./explorer.list.tsx";

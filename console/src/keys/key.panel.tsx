@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { getKeyImpact, type Key } from "../api/keys.ts";
+import { type ApplicationKey, getImpactOfKey } from "../api/admin.ts";
+import { send } from "../api/send.ts";
 import { formatBounded, formatNumber, showInvisible } from "../lib/format.ts";
 import { DetailList } from "../ui/detail-list.tsx";
 import { Problem } from "../ui/fields.tsx";
@@ -15,7 +16,7 @@ import styles from "./keys.module.css";
 
 interface KeyPanelProps {
   readonly appid: string;
-  readonly keyOfApp: Key;
+  readonly keyOfApp: ApplicationKey;
   readonly actions: readonly MenuAction[];
   readonly onClose: () => void;
 }
@@ -48,7 +49,7 @@ export function KeyPanel({ appid, keyOfApp, actions, onClose }: KeyPanelProps) {
 function Versions({ appid, keyId }: { readonly appid: string; readonly keyId: string }) {
   const { data, error } = useQuery({
     queryKey: ["impact", appid, keyId],
-    queryFn: ({ signal }) => getKeyImpact({ appid, keyId }, { signal }),
+    queryFn: ({ signal }) => send(getImpactOfKey(appid, keyId), { signal }),
     staleTime: 60_000,
   });
   if (error !== null) return <Problem error={error} />;

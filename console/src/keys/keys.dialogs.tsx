@@ -1,22 +1,21 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { effectiveSettingsQuery } from "../api/effective-settings.ts";
 import {
-  type CreatedKey,
-  createKey,
-  createSigningSecret,
+  type ApplicationKey,
+  type CreatedApplicationKey,
+  changeApplicationKey,
+  createApplicationKey,
   deleteSigningSecret,
-  getKeyImpact,
-  type Key,
-  listKeys,
-  relabelKey,
-  replaceKeys,
-  retireKey,
+  getImpactOfKey,
+  listApplicationKeys,
+  putSigningSecret,
+  replaceApplicationKeys,
+  retireApplicationKey,
   revokeKeyTokens,
-} from "../api/keys.ts";
-import { usePages } from "../api/pages.ts";
-import { refetch } from "../api/refetch.ts";
-import { provePassword } from "../api/sessions.ts";
+} from "../api/admin.ts";
+import { effectiveSettingsQuery, refetch, usePages } from "../api/queries.ts";
+import { send } from "../api/send.ts";
+import { proveOperatorPassword } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
 import { explainLoss, isLoss } from "../lib/lost-answer.ts";
 import { ApplicationImpact } from "../shell/application.impact.tsx";
@@ -37,21 +36,21 @@ interface DialogProps {
 }
 
 interface KeyDialogProps extends DialogProps {
-  readonly keyOfApp: Key;
+  readonly keyOfApp: ApplicationKey;
 }
 
 export function CreateKey({ appid, onClose }: DialogProps) {
   const [label, setLabel] = useState("");
-  const [created, setCreated] = useState<CreatedKey>();
+  const [created, setCreated] = useState<CreatedApplicationKey>();
   /** The keys before a call whose answer was lost. */
-  const [before, setBefore] = useState<readonly Key[]>();
-  const [retired, setRetired] = useState<Key>();
-  const { rows: keys } = usePages(["keys", appid], (page, options) => listKeys({ appid, ...page }, options));
+  const [before, setBefore] = useState<readonly ApplicationKey[]>();
+  const [retired, setRetired] = useState<ApplicationKey>();
+  const { rows: keys } = usePages(["keys", appid], (page, options) => send(listApplicationKeys(appid, page), options));
   const refresh = useRefresh(appid);
 
   async function submit() {
     try {
-      const create = () => createKey({ appid, ...(label !== "" && { label }) });
+      const create = () => send(createApplicationKey(appid, { label: label === "" ? undefined : label }));
       setCreated(await explainLoss(create, "The key may exist all the same, and its value is lost."));
     } catch (error) {
       if (isLoss(error)) setBefore(before ?? keys);
@@ -86,8 +85,8 @@ export function CreateKey({ appid, onClose }: DialogProps) {
 
 interface LostKeysProps {
   /** Keys that were not there before the call whose answer was lost. */
-  readonly keys: readonly Key[];
-  readonly onRetire: (key: Key) => void;
+  readonly keys: readonly ApplicationKey[];
+  readonly onRetire: (key: ApplicationKey) => void;
   /** Loads the list again. */
   readonly onLook: () => void;
 }
@@ -116,7 +115,7 @@ function LostKeys({ keys, onRetire, onLook }: LostKeysProps) {
   );
 }
 
-function NewKey({ appid, created, onClose }: DialogProps & { readonly created: CreatedKey }) {
+function NewKey({ appid, created, onClose }: DialogProps & { readonly created: CreatedApplicationKey }) {
   return (
     <SecretOnce
       title={created.label === undefined ? "The new key" : `The key “${showInvisible(created.label)}”`}
@@ -139,7 +138,7 @@ export function RenameKey({ appid, keyOfApp: { id: keyId, label: before }, onClo
   const refresh = useRefresh(appid);
 
   async function rename(to: string) {
-    await relabelKey({ appid, keyId, label: to });
+    await send(changeApplicationKey(appid, keyId, { label: to }));
     await refresh();
   }
 
@@ -199,7 +198,7 @@ export function RevokeTokens({ appid, keyOfApp, onClose }: KeyDialogProps) {
   const refresh = useRefresh(appid);
 
   async function confirm() {
-    await revokeKeyTokens({ appid, keyId });
+    await send(revokeKeyTokens(appid, keyId));
     await refresh();
     showToast(`Ended the tokens of ${nameOfKey(keyOfApp)}.`);
   }
@@ -231,7 +230,7 @@ export function RetireKey({ appid, keyOfApp, isLast, onClose }: RetireKeyProps) 
   const refresh = useRefresh(appid);
 
   async function confirm() {
-    await retireKey({ appid, keyId, ...(isLast && { confirm: keyId }) });
+    await send(retireApplicationKey(appid, keyId, { confirm: isLast ? keyId : undefined }));
     await refresh();
     showToast(`Retired ${nameOfKey(keyOfApp)}.`);
   }
@@ -262,14 +261,14 @@ export function RetireKey({ appid, keyOfApp, isLast, onClose }: RetireKeyProps) 
 
 /** Level 4: revokes every key and token of the application. */
 export function ReplaceKeys({ appid, onClose }: DialogProps) {
-  const [created, setCreated] = useState<CreatedKey>();
+  const [created, setCreated] = useState<CreatedApplicationKey>();
   const refresh = useRefresh(appid);
 
   async function confirm() {
     try {
       const remedy =
         "The keys may be replaced all the same: then the list has a new one, whose value is lost. Create another.";
-      setCreated(await explainLoss(() => replaceKeys({ appid }), remedy));
+      setCreated(await explainLoss(() => send(replaceApplicationKeys(appid)), remedy));
     } finally {
       await refresh();
     }
@@ -281,7 +280,7 @@ export function ReplaceKeys({ appid, onClose }: DialogProps) {
       title="Replace all keys of this application?"
       lead="Ends every key and every token at once, and cannot be undone"
       typed={appid}
-      onPassword={async (password) => void (await provePassword({ password }))}
+      onPassword={async (password) => void (await send(proveOperatorPassword({ password })))}
       command={`npx rollcall apps compromised ${appid} --yes`}
       action="Replace all keys"
       onConfirm={confirm}
@@ -302,9 +301,9 @@ export function CreateSigningSecret({ appid, onClose }: DialogProps) {
 
   async function confirm() {
     const remedy = "There may be a new secret all the same, and its value is lost: make another one.";
-    if (own === "") setSecret((await explainLoss(() => createSigningSecret({ appid }), remedy)).secret);
+    if (own === "") setSecret((await explainLoss(() => send(putSigningSecret(appid)), remedy)).secret);
     else {
-      await createSigningSecret({ appid, secret: own });
+      await send(putSigningSecret(appid, { secret: own }));
       showToast("Set the shared secret.");
       onClose();
     }
@@ -348,7 +347,7 @@ export function DeleteSigningSecret({ appid, onClose }: DialogProps) {
   const refresh = useRefreshSecret(appid);
 
   async function confirm() {
-    await deleteSigningSecret({ appid });
+    await send(deleteSigningSecret(appid));
     showToast("Removed the shared secret.");
     await refresh();
   }
@@ -358,7 +357,7 @@ export function DeleteSigningSecret({ appid, onClose }: DialogProps) {
       title="Remove the shared secret?"
       lead="Ends at once, and cannot be undone"
       typed={appid}
-      onPassword={async (password) => void (await provePassword({ password }))}
+      onPassword={async (password) => void (await send(proveOperatorPassword({ password })))}
       command={`npx rollcall apps secret delete ${appid} --yes`}
       action="Remove the secret"
       onConfirm={confirm}
@@ -373,7 +372,7 @@ export function DeleteSigningSecret({ appid, onClose }: DialogProps) {
 function KeyImpact({ appid, keyId }: { readonly appid: string; readonly keyId: string }) {
   const { data: impact, error } = useQuery({
     queryKey: ["impact", appid, keyId],
-    queryFn: ({ signal }) => getKeyImpact({ appid, keyId }, { signal }),
+    queryFn: ({ signal }) => send(getImpactOfKey(appid, keyId), { signal }),
     gcTime: 0,
   });
   if (error !== null) return <Problem error={error} />;

@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { effectiveSettingsQuery } from "../api/effective-settings.ts";
-import type { Key } from "../api/keys.ts";
-import { readStatistics } from "../api/statistics.ts";
-import { formatCount, formatNumber, formatShare, parseTime, showInvisible } from "../lib/format.ts";
+import { type ApplicationKey, readApplicationStatistics } from "../api/admin.ts";
+import { effectiveSettingsQuery } from "../api/queries.ts";
+import { send } from "../api/send.ts";
+import { formatCount, formatNumber, formatShare, showInvisible } from "../lib/format.ts";
 import CircleCheckBig from "../lib/icons/circle-check-big.ts";
 import CircleDashed from "../lib/icons/circle-dashed.ts";
 import Signature from "../lib/icons/signature.ts";
@@ -15,7 +15,7 @@ import { nameOfKey } from "./key.names.ts";
 import styles from "./keys.module.css";
 
 /** A key, and its registrations in each of the last 24 hours. */
-export interface UsedKey extends Key {
+export interface UsedKey extends ApplicationKey {
   readonly hours: readonly number[];
   /** Its part of the registrations of all keys in these hours. */
   readonly share: number | undefined;
@@ -28,7 +28,7 @@ interface RotationProps {
   readonly oldId: string | undefined;
   readonly onOld: (id: string | undefined) => void;
   /** Undefined for operators who may not retire keys. */
-  readonly onRetire: ((key: Key) => void) | undefined;
+  readonly onRetire: ((key: ApplicationKey) => void) | undefined;
 }
 
 /**
@@ -61,7 +61,7 @@ interface RotationStepsProps extends Pick<RotationProps, "keys" | "onRetire"> {
 function RotationSteps({ old, keys, onRetire }: RotationStepsProps) {
   const others = keys
     .filter((key) => key !== old)
-    .toSorted((one, other) => parseTime(one.created) - parseTime(other.created));
+    .toSorted((one, other) => one.created.getTime() - other.created.getTime());
   const newest = others.at(-1);
   if (newest === undefined) return null;
   const isShipped = newest.lastRegistered !== undefined;
@@ -120,8 +120,8 @@ function useSignedCalls(appid: string, isEnabled: boolean) {
   const { data } = useQuery({
     queryKey: ["keys", appid, "signatures"],
     queryFn: ({ signal }) => {
-      const from = Date.now() - hourMs;
-      return readStatistics({ appid, interval: "minute", series: "signatures", from }, { signal });
+      const from = new Date(Date.now() - hourMs);
+      return send(readApplicationStatistics(appid, { interval: "minute", series: "signatures", from }), { signal });
     },
     enabled: isEnabled,
     staleTime: 60_000,

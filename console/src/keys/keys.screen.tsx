@@ -1,11 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { effectiveSettingsQuery } from "../api/effective-settings.ts";
-import { type Key, listKeys } from "../api/keys.ts";
-import { usePages } from "../api/pages.ts";
-import { readStatistics, type Statistics } from "../api/statistics.ts";
-import { formatCount, formatNumber, formatShare, parseTime, showInvisible } from "../lib/format.ts";
+import {
+  type ApplicationKey,
+  type ApplicationStatistics,
+  listApplicationKeys,
+  readApplicationStatistics,
+  type StatisticsPoint,
+} from "../api/admin.ts";
+import { effectiveSettingsQuery, usePages } from "../api/queries.ts";
+import { known, send } from "../api/send.ts";
+import { formatCount, formatNumber, formatShare, showInvisible } from "../lib/format.ts";
 import Ban from "../lib/icons/ban.ts";
 import Ellipsis from "../lib/icons/ellipsis.ts";
 import KeyRound from "../lib/icons/key-round.ts";
@@ -86,7 +91,7 @@ const keyDialogs = { rename: RenameKey, revoke: RevokeTokens };
 
 type Opened =
   | { readonly dialog: keyof typeof pageDialogs }
-  | { readonly dialog: keyof typeof keyDialogs | "retire"; readonly key: Key };
+  | { readonly dialog: keyof typeof keyDialogs | "retire"; readonly key: ApplicationKey };
 
 /** The keys that apps register with. */
 export function KeysScreen() {
@@ -95,7 +100,7 @@ export function KeysScreen() {
   const navigate = useNavigate({ from: "/apps/$appid/keys" });
   const [opened, setOpened] = useState<Opened>();
   const isEditor = useRole("editor");
-  const pages = usePages(["keys", appid], (page, options) => listKeys({ appid, ...page }, options));
+  const pages = usePages(["keys", appid], (page, options) => send(listApplicationKeys(appid, page), options));
   const use = useKeyUse(appid);
   const rows = pages.rows.map(use);
   const active = rows.filter(({ state }) => state === "active");
@@ -106,7 +111,7 @@ export function KeysScreen() {
   const pageActions = usePageActions(appid, open);
   const show = (id: string | undefined) => void navigate({ search: { panel: id, old }, replace: panel !== undefined });
 
-  function actionsOf(key: Key): MenuAction[] {
+  function actionsOf(key: ApplicationKey): MenuAction[] {
     const { state } = key;
     const rename: MenuAction = { label: "Rename …", icon: Pencil, run: () => setOpened({ dialog: "rename", key }) };
     const ends: MenuAction[] = [
@@ -175,10 +180,10 @@ export function KeysScreen() {
 }
 
 /** What shows whether an old key has run out: the registrations of the last 24 hours by key. */
-function useKeyUse(appid: string): (key: Key) => UsedKey {
+function useKeyUse(appid: string): (key: ApplicationKey) => UsedKey {
   const { data } = useQuery({
     queryKey: ["keys", appid, "use"],
-    queryFn: ({ signal }) => readStatistics({ appid, interval: "hour", series: "keys" }, { signal }),
+    queryFn: ({ signal }) => send(readApplicationStatistics(appid, { interval: "hour", series: "keys" }), { signal }),
     staleTime: 60_000,
   });
   const keys = data?.keys ?? [];
@@ -193,11 +198,11 @@ function useKeyUse(appid: string): (key: Key) => UsedKey {
 const hourMs = 3_600_000;
 
 /** The values of all hours: those without registrations have no point. */
-function hoursOf(statistics: Statistics | undefined, points: readonly { time: string; value: number }[]): number[] {
+function hoursOf(statistics: ApplicationStatistics | undefined, points: readonly StatisticsPoint[]): number[] {
   if (statistics === undefined) return [];
-  const [from, to] = [parseTime(statistics.from), parseTime(statistics.to)];
+  const [from, to] = [statistics.from.getTime(), statistics.to.getTime()];
   const values = Array.from({ length: (to - from) / hourMs }, () => 0);
-  for (const { time, value } of points) values[(parseTime(time) - from) / hourMs] = value;
+  for (const { time, value } of points) values[(time.getTime() - from) / hourMs] = value;
   return values;
 }
 
@@ -246,7 +251,7 @@ const states = {
   compromised: ["danger", "Compromised"],
 } as const;
 
-function State({ state }: { readonly state: Key["state"] }) {
-  const [kind, word] = states[state];
+function State({ state }: { readonly state: ApplicationKey["state"] }) {
+  const [kind, word] = states[known(state)];
   return <Status kind={kind}>{word}</Status>;
 }

@@ -50,19 +50,11 @@ export function formatBytes(bytes: number): string {
   return (bytes / 1000 ** power).toLocaleString(numberLocale, options);
 }
 
-/**
- * The milliseconds of a date of the API, `/Date(1436425641000)/`. Dates are parsed on display: a string of an app can look
- * like a date, so a response cannot be converted without its schema.
- */
-export function parseTime(date: string): number {
-  return Number(/^\/Date\((-?\d+)\)\/$/.exec(date)?.[1]);
-}
-
 /** Date and time to the second, in the time zone that the operator chose. */
-export function formatExact(time: string): string {
+export function formatExact(time: Date): string {
   const isUtc = getPreferences().timeZone === "utc";
   const zone = isUtc ? { timeZone: "UTC", timeZoneName: "short" as const } : {};
-  return new Date(parseTime(time)).toLocaleString(dateLocale, { ...exactParts, ...zone });
+  return time.toLocaleString(dateLocale, { ...exactParts, ...zone });
 }
 
 const exactParts = {
@@ -89,8 +81,8 @@ export function formatMs(ms: number): string {
 }
 
 /** A day without a time, such as a date of birth, which the API gives as its midnight in UTC. */
-export function formatDay(time: string): string {
-  return new Date(parseTime(time)).toLocaleDateString(dateLocale, {
+export function formatDay(time: Date): string {
+  return time.toLocaleDateString(dateLocale, {
     timeZone: "UTC",
     year: "numeric",
     month: "short",
@@ -99,8 +91,8 @@ export function formatDay(time: string): string {
 }
 
 /** "4 min ago", "in 3 days". */
-export function formatRelative(time: string, now = Date.now()): string {
-  const seconds = (parseTime(time) - now) / 1000;
+export function formatRelative(time: Date, now = Date.now()): string {
+  const seconds = (time.getTime() - now) / 1000;
   const [unit, length] = steps.find(([, , until]) => Math.abs(seconds) < until) ?? steps[0];
   if (unit === "second" && Math.abs(seconds) < 45) return seconds > 5 ? "in a moment" : "just now";
   return relative.format(Math.round(seconds / length), unit);

@@ -1,5 +1,6 @@
-import { listMetricEvents, type MetricEvent } from "../api/metrics.ts";
-import { usePages } from "../api/pages.ts";
+import { listMetricEvents, type ReportedMetricEvent } from "../api/admin.ts";
+import { usePages } from "../api/queries.ts";
+import { send } from "../api/send.ts";
 import { formatMs, showInvisible } from "../lib/format.ts";
 import Activity from "../lib/icons/activity.ts";
 import { type Column, DataTable } from "../ui/data-table.tsx";
@@ -9,7 +10,7 @@ import { EmptyState } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
 import type { MetricRange } from "./metric.range.ts";
 
-const columns: readonly Column<MetricEvent>[] = [
+const columns: readonly Column<ReportedMetricEvent>[] = [
   { name: "When", width: "230px", narrow: "end", render: ({ timestamp }) => <Time value={timestamp} isExact /> },
   { name: "Values", width: "minmax(220px, 4fr)", narrow: "title", render: ({ values }) => valuesOf(values) },
   {
@@ -32,7 +33,7 @@ interface MetricEventsProps {
 /** The events as they were reported, the newest first. Devices and users are pseudonyms. */
 export function MetricEvents({ appid, metric, range: { from, to } }: MetricEventsProps) {
   const pages = usePages(["metric", appid, metric, "events", from, to], (page, options) =>
-    listMetricEvents({ appid, key: metric, from, to, ...page }, options),
+    send(listMetricEvents(appid, metric, { from: new Date(from), to: new Date(to), ...page }), options),
   );
   const places = new Map(pages.rows.map((event, index) => [event, index]));
   return (
@@ -48,7 +49,7 @@ export function MetricEvents({ appid, metric, range: { from, to } }: MetricEvent
   );
 }
 
-function valuesOf(values: MetricEvent["values"]): string {
+function valuesOf(values: ReportedMetricEvent["values"]): string {
   const pairs = Object.entries(values).map(([name, value]) => `${name}: ${String(value)}`);
   return pairs.length === 0 ? "–" : showInvisible(pairs.join(" · "));
 }

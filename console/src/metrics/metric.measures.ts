@@ -1,5 +1,5 @@
-import type { MetricSeries } from "../api/metrics.ts";
-import { parseTime, showInvisible } from "../lib/format.ts";
+import type { MetricSeries } from "../api/admin.ts";
+import { showInvisible } from "../lib/format.ts";
 import { numberLocale } from "../lib/locales.ts";
 import type { ChartSeries, Tone } from "../ui/time-chart.parts.ts";
 
@@ -107,5 +107,5 @@ export function formatFigure(value: number): string {
 
 /** The starts of the intervals. */
 export function timesOf({ series }: MetricSeries): number[] {
-  return series[0]?.points.map(({ start }) => parseTime(start)) ?? [];
+  return series[0]?.points.map(({ start }) => start.getTime()) ?? [];
 }

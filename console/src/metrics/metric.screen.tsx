@@ -1,7 +1,8 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { effectiveSettingsQuery } from "../api/effective-settings.ts";
-import { readMetric } from "../api/metrics.ts";
+import { type ReadMetricQuery, readMetric } from "../api/admin.ts";
+import { effectiveSettingsQuery } from "../api/queries.ts";
+import { send } from "../api/send.ts";
 import { formatDay, formatNumber, showInvisible } from "../lib/format.ts";
 import Download from "../lib/icons/download.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
@@ -89,24 +90,25 @@ function OverTime({ range, onZoom }: OverTimeProps) {
   const { value, groupBy, measure: asked, compare } = useSearch({ from: "/frame/apps/$appid/metrics/$key" });
   const isGrouped = groupBy !== undefined;
   const { from, to, interval, intervalMs } = range;
-  const ofMetric = { appid, key, interval };
   const grouping = isGrouped ? { groupBy, ...(value !== undefined && { value }) } : {};
+  const read = (start: number, end: number, grouping?: ReadMetricQuery) =>
+    readMetric(appid, key, { from: new Date(start), to: new Date(end), interval, ...grouping });
 
   // Without a group: it has the names of all values.
   const plain = useQuery({
     queryKey: ["metric", appid, key, from, to, interval],
-    queryFn: ({ signal }) => readMetric({ ...ofMetric, from, to }, { signal }),
+    queryFn: ({ signal }) => send(read(from, to), { signal }),
     placeholderData: keepPreviousData,
   });
   const grouped = useQuery({
     queryKey: ["metric", appid, key, from, to, interval, grouping],
-    queryFn: ({ signal }) => readMetric({ ...ofMetric, from, to, ...grouping }, { signal }),
+    queryFn: ({ signal }) => send(read(from, to, grouping), { signal }),
     placeholderData: keepPreviousData,
     enabled: isGrouped,
   });
   const earlier = useQuery({
     queryKey: ["metric", appid, key, from - (to - from), from, interval, grouping],
-    queryFn: ({ signal }) => readMetric({ ...ofMetric, from: from - (to - from), to: from, ...grouping }, { signal }),
+    queryFn: ({ signal }) => send(read(from - (to - from), from, grouping), { signal }),
     enabled: compare === "before",
   });
   const shown = isGrouped ? grouped : plain;
@@ -163,7 +165,7 @@ function Retention({ appid, from }: { readonly appid: string; readonly from: num
   const first = (Math.floor(Date.now() / dayMs) - days) * dayMs;
   return (
     <p className={styles.note}>
-      Events are kept for {formatNumber(days)} days, those from {formatDay(`/Date(${first})/`)} on
+      Events are kept for {formatNumber(days)} days, those from {formatDay(new Date(first))} on
       {from < first ? ": the chart begins before." : "."}
     </p>
   );

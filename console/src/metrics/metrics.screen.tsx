@@ -1,6 +1,7 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { listMetrics, type Metric } from "../api/metrics.ts";
-import { usePages } from "../api/pages.ts";
+import { listMetrics, type Metric } from "../api/admin.ts";
+import { usePages } from "../api/queries.ts";
+import { send } from "../api/send.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import ChartColumn from "../lib/icons/chart-column.ts";
 import { serviceRoot } from "../lib/service-root.ts";
@@ -48,7 +49,7 @@ export function MetricsScreen() {
   const { q } = useSearch({ from: "/frame/apps/$appid/metrics" });
   const navigate = useNavigate({ from: "/apps/$appid/metrics" });
   const pages = usePages(["metrics", appid, "keys", q], (page, options) =>
-    listMetrics({ appid, include: "days", ...(q !== undefined && { keyPrefix: q }), ...page }, options),
+    send(listMetrics(appid, { include: "days", ...(q !== undefined && { keyPrefix: q }), ...page }), options),
   );
 
   function search(text: string | undefined) {

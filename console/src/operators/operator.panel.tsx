@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
-import { listAudit } from "../api/audit.ts";
-import type { Operator } from "../api/operators.ts";
-import { listSessions } from "../api/sessions.ts";
+import { listAudit, type Operator } from "../api/admin.ts";
+import { known, send } from "../api/send.ts";
+import { listOperatorSessions } from "../api/sessions.ts";
 import { showInvisible } from "../lib/format.ts";
 import { wordsOf } from "../shell/audit-words.ts";
 import { roleTexts } from "../shell/roles.ts";
@@ -30,18 +30,18 @@ export function OperatorPanel({ operator, isMe, showsSessions, actions, onClose 
   const sessions = useQuery({
     queryKey: ["sessions", id],
     enabled: showsSessions,
-    queryFn: ({ signal }) => listSessions({ operatorId: id, pageSize: sessionsShown }, { signal }),
+    queryFn: ({ signal }) => send(listOperatorSessions({ operatorId: id, pageSize: sessionsShown }), { signal }),
   }).data;
   const audit = useQuery({
     queryKey: ["audit", "operator", id],
-    queryFn: ({ signal }) => listAudit({ actor: id, pageSize: entriesShown }, { signal }),
+    queryFn: ({ signal }) => send(listAudit({ actor: id, pageSize: entriesShown }), { signal }),
   }).data;
   return (
     <Panel title={showInvisible(name)} onClose={onClose}>
       <DetailList
         items={[
           ["Id", <IdChip key="id" id={id} />],
-          ["Role", `${roleTexts[role]}${isMe ? " (you)" : ""}`],
+          ["Role", `${roleTexts[known(role)]}${isMe ? " (you)" : ""}`],
           ["Created", <Time key="created" value={created} isExact />],
           ["Last sign-in", lastLogin && <Time key="last" value={lastLogin} isExact />],
           ...(mustChangePassword ? [["Password", "Must be changed at the next sign-in"] as const] : []),

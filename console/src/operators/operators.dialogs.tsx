@@ -1,8 +1,8 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { changeOperator, createOperator, deleteOperator, type Operator } from "../api/operators.ts";
-import { refetch } from "../api/refetch.ts";
-import type { Role } from "../api/sessions.ts";
+import { changeOperator, createOperator, deleteOperator, type Operator, type OperatorRole } from "../api/admin.ts";
+import { refetch } from "../api/queries.ts";
+import { known, send } from "../api/send.ts";
 import { showInvisible } from "../lib/format.ts";
 import { explainLoss } from "../lib/lost-answer.ts";
 import { withProof } from "../shell/proof.tsx";
@@ -25,14 +25,14 @@ const roles = (["viewer", "editor", "owner"] as const).map((value) => ({ value, 
 
 export function CreateOperator({ onClose }: CloseProps) {
   const [name, setName] = useState("");
-  const [role, setRole] = useState<Role>("viewer");
+  const [role, setRole] = useState<OperatorRole>("viewer");
   const [password, setPassword] = useState<string>();
   const refresh = useRefresh();
 
   async function submit() {
     try {
       const remedy = "The operator may exist all the same: look in the list, and set a new password.";
-      const created = await withProof(() => explainLoss(() => createOperator({ name, role }), remedy));
+      const created = await withProof(() => explainLoss(() => send(createOperator({ name, role })), remedy));
       setPassword(created.password);
     } finally {
       await refresh();
@@ -59,13 +59,14 @@ interface ChangeRoleProps extends OperatorProps {
   readonly isMe: boolean;
 }
 
-export function ChangeRole({ operator: { id, name, role: before }, isMe, onClose }: ChangeRoleProps) {
-  const [role, setRole] = useState<Role>(before);
+export function ChangeRole({ operator: { id, name, role: given }, isMe, onClose }: ChangeRoleProps) {
+  const before = known(given);
+  const [role, setRole] = useState(before);
   const [typed, setTyped] = useState("");
   const refresh = useRefresh();
 
-  async function change(to: Role) {
-    await withProof(() => changeOperator({ operatorId: id, role: to }));
+  async function change(to: OperatorRole) {
+    await withProof(() => send(changeOperator(id, { role: to })));
     await refresh();
   }
 
@@ -102,7 +103,7 @@ export function NewPassword({ operator: { id, name }, onClose }: OperatorProps) 
   const refresh = useRefresh();
 
   async function submit() {
-    await withProof(() => changeOperator({ operatorId: id, password }));
+    await withProof(() => send(changeOperator(id, { password })));
     await refresh();
     showToast(`${showInvisible(name)} has a new password, and was signed out.`);
     onClose();
@@ -137,7 +138,7 @@ export function DeleteOperator({ operator: { id, name }, onClose }: OperatorProp
   const refresh = useRefresh();
 
   async function confirm() {
-    await withProof(() => deleteOperator({ operatorId: id }));
+    await withProof(() => send(deleteOperator(id)));
     await refresh();
     showToast(`Deleted the operator ${showInvisible(name)}.`);
   }

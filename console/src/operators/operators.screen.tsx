@@ -1,10 +1,10 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { listOperators, type Operator } from "../api/operators.ts";
-import { usePages } from "../api/pages.ts";
-import { refetch } from "../api/refetch.ts";
-import { endSessions } from "../api/sessions.ts";
+import { listOperators, type Operator } from "../api/admin.ts";
+import { refetch, usePages } from "../api/queries.ts";
+import { send } from "../api/send.ts";
+import { endOperatorSessions } from "../api/sessions.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import KeyRound from "../lib/icons/key-round.ts";
 import LogOut from "../lib/icons/log-out.ts";
@@ -65,7 +65,7 @@ export function OperatorsScreen() {
   const me = useSession().operator;
   const isOwner = useRole("owner");
   const pages = usePages(["operators", "list"], (page, options) =>
-    listOperators({ include: "access", ...page }, options),
+    send(listOperators({ include: "access", ...page }), options),
   );
   const open = pages.rows.find(({ id }) => id === panel);
   const close = () => setOpened(undefined);
@@ -154,7 +154,7 @@ function EndSessions({
 }) {
   const queries = useQueryClient();
   async function end() {
-    await endSessions({ operatorId: id });
+    await send(endOperatorSessions({ operatorId: id }));
     await refetch(queries, ["sessions"]);
     showToast(`Ended the sessions of ${showInvisible(name)}.`);
   }

@@ -1,5 +1,5 @@
-import type { Overview } from "../api/statistics.ts";
-import { parseTime, showInvisible } from "../lib/format.ts";
+import type { ApplicationOverview } from "../api/admin.ts";
+import { showInvisible } from "../lib/format.ts";
 import type { ChartMarker } from "../ui/time-chart.parts.ts";
 
 const words: Readonly<Record<string, string>> = {
@@ -17,20 +17,20 @@ const words: Readonly<Record<string, string>> = {
 };
 
 /** The changes of operators and the new versions of the app, in words. */
-export function listChanges({ markers, newVersions }: Overview): readonly ChartMarker[] {
+export function listChanges({ markers, newVersions }: ApplicationOverview): readonly ChartMarker[] {
   const changes = markers.map(({ at, action, by }) => {
     const label = words[action] ?? action;
     const text = by === undefined ? label : `${label} by ${showInvisible(by)}`;
-    return { at: parseTime(at), kind: "change", label: text } as const;
+    return { at: at.getTime(), kind: "change", label: text } as const;
   });
   const versions = newVersions.map((version) => {
     const label = `New app version ${showInvisible(version.appVersion)}${platformsOf(version)}`;
-    return { at: parseTime(version.firstSeen), kind: "version", label } as const;
+    return { at: version.firstSeen.getTime(), kind: "version", label } as const;
   });
   return [...changes, ...versions];
 }
 
 /** Also of one platform: the version of the other may follow. */
-export function platformsOf({ platforms }: Overview["newVersions"][number]): string {
+export function platformsOf({ platforms }: ApplicationOverview["newVersions"][number]): string {
   return platforms.length === 0 ? "" : ` on ${platforms.map(showInvisible).join(", ")}`;
 }

@@ -1,6 +1,7 @@
 import { useMemo } from "react";
-import type { Overview, Statistics } from "../api/statistics.ts";
-import { formatNumber, parseTime } from "../lib/format.ts";
+import type { ApplicationOverview, ApplicationStatistics } from "../api/admin.ts";
+import { known } from "../api/send.ts";
+import { formatNumber } from "../lib/format.ts";
 import { numberLocale } from "../lib/locales.ts";
 import { intervals } from "../lib/time-range.ts";
 import type { ChartSeries, TimeChartProps, Tone } from "../ui/time-chart.parts.ts";
@@ -10,7 +11,7 @@ import { MarkerLegend } from "./overview.legend.tsx";
 import styles from "./overview.module.css";
 
 interface OverviewChartsProps {
-  readonly overview: Overview;
+  readonly overview: ApplicationOverview;
   readonly onZoom: (from: number, to: number) => void;
 }
 
@@ -80,7 +81,7 @@ export function OverviewCharts({ overview, onZoom }: OverviewChartsProps) {
           shape={shape}
           format={format}
           times={table.times}
-          intervalMs={intervals[statistics.interval]}
+          intervalMs={intervals[known(statistics.interval)]}
           group="overview"
           markers={markers}
           onZoom={onZoom}
@@ -101,13 +102,16 @@ interface Table {
 }
 
 /** The series with a value for each interval, undefined for intervals without one. */
-function tableOf({ from, to, interval, series }: Statistics, before: Statistics["series"] = []): Table {
-  const [start, end, span] = [parseTime(from), parseTime(to), intervals[interval]];
+function tableOf(
+  { from, to, interval, series }: ApplicationStatistics,
+  before: ApplicationStatistics["series"] = [],
+): Table {
+  const [start, end, span] = [from.getTime(), to.getTime(), intervals[known(interval)]];
   const times = Array.from({ length: (end - start) / span }, (_, index) => start + index * span);
-  function rowsOf(given: Statistics["series"], first: number): ReadonlyMap<string, Row> {
+  function rowsOf(given: ApplicationStatistics["series"], first: number): ReadonlyMap<string, Row> {
     const rows = given.map(({ name, points }) => {
       const row: (number | undefined)[] = times.map(() => undefined);
-      for (const { time, value } of points) row[(parseTime(time) - first) / span] = value;
+      for (const { time, value } of points) row[(time.getTime() - first) / span] = value;
       return [name, row] as const;
     });
     return new Map(rows);

@@ -1,5 +1,5 @@
 import { Link, useParams } from "@tanstack/react-router";
-import type { Overview } from "../api/statistics.ts";
+import type { ApplicationOverview } from "../api/admin.ts";
 import { showInvisible } from "../lib/format.ts";
 import { Time } from "../ui/time.tsx";
 import { MarkerSign } from "../ui/time-chart.marker.tsx";
@@ -9,7 +9,7 @@ import styles from "./overview.module.css";
 const versionsShown = 3;
 
 /** The meaning of the markers on the charts, with the latest versions of the app; nothing without markers. */
-export function MarkerLegend({ overview: { markers, newVersions } }: { readonly overview: Overview }) {
+export function MarkerLegend({ overview: { markers, newVersions } }: { readonly overview: ApplicationOverview }) {
   const { appid } = useParams({ from: "/frame/apps/$appid/overview" });
   if (markers.length === 0 && newVersions.length === 0) return null;
   const more = newVersions.length - versionsShown;

@@ -1,9 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { type ReactNode, type RefObject, useRef } from "react";
-import { listAudit } from "../api/audit.ts";
-import { getApplicationImpact } from "../api/keys.ts";
-import type { Overview } from "../api/statistics.ts";
+import { type ApplicationOverview, getImpactOfApplication, listAudit } from "../api/admin.ts";
+import { send } from "../api/send.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import { useSeen } from "../lib/use-seen.ts";
 import { actorName, refusalOf, wordsOf } from "../shell/audit-words.ts";
@@ -14,7 +13,7 @@ import styles from "./overview.module.css";
 const shownMax = 8;
 
 interface ListsProps {
-  readonly overview: Overview;
+  readonly overview: ApplicationOverview;
 }
 
 /** The most frequent failures, and the crashes that are new. */
@@ -86,7 +85,7 @@ function LatestEntries() {
   const { data } = useQuery({
     queryKey: ["audit", appid, "latest"],
     enabled: isSeen,
-    queryFn: ({ signal }) => listAudit({ appid, pageSize: shownMax }, { signal }),
+    queryFn: ({ signal }) => send(listAudit({ appid, pageSize: shownMax }), { signal }),
     staleTime: 60_000,
   });
   const nothing = data === undefined ? "" : "There is no entry about this application.";
@@ -116,7 +115,7 @@ function DevicesOfLastDay() {
   const { appid } = useParams({ from: "/frame/apps/$appid/overview" });
   const { data } = useQuery({
     queryKey: ["impact", appid, "last-day"],
-    queryFn: ({ signal }) => getApplicationImpact({ appid }, { signal }),
+    queryFn: ({ signal }) => send(getImpactOfApplication(appid), { signal }),
     staleTime: 60_000,
   });
   if (data === undefined) return null;

@@ -1,6 +1,7 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { useLive } from "../api/live.ts";
-import { readOverview } from "../api/statistics.ts";
+import { readApplicationOverview } from "../api/admin.ts";
+import { useLive } from "../api/queries.ts";
+import { send } from "../api/send.ts";
 import GitCompareArrows from "../lib/icons/git-compare-arrows.ts";
 import { useShortcuts } from "../lib/shortcuts.ts";
 import { fixedSearch, type RangeSearch, resolveRange, shiftRange } from "../lib/time-range.ts";
@@ -28,7 +29,9 @@ export function OverviewScreen() {
     ["overview", appid, search],
     (options) => {
       const compare = search.compare === "before" || undefined;
-      return readOverview({ appid, compare, ...resolveRange(search, fallback, Date.now()) }, options);
+      const { from, to, interval } = resolveRange(search, fallback, Date.now());
+      const query = { from: new Date(from), to: new Date(to), interval, compare };
+      return send(readApplicationOverview(appid, query), options);
     },
     everyMs,
   );

@@ -1,14 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { effectiveSettingsQuery } from "../api/effective-settings.ts";
-import type { Overview } from "../api/statistics.ts";
+import type { ApplicationOverview } from "../api/admin.ts";
+import { effectiveSettingsQuery } from "../api/queries.ts";
 import { formatBytes, formatNumber } from "../lib/format.ts";
 import { dateLocale, numberLocale } from "../lib/locales.ts";
 import styles from "./overview.module.css";
 
 /** The totals of the application, and today compared with the same weekday before. */
-export function OverviewTiles({ overview: { totals, today, weekBefore } }: { readonly overview: Overview }) {
+export function OverviewTiles({ overview: { totals, today, weekBefore } }: { readonly overview: ApplicationOverview }) {
   return (
     <dl className={styles.tiles}>
       <Tile
@@ -90,7 +90,7 @@ function Quotas({ files, bytes }: { readonly files: number; readonly bytes: numb
 }
 
 /** A number that may have been counted last night is "about" so many. */
-function counted(noun: string, { isExact }: Overview["totals"]["users"]): string {
+function counted(noun: string, { isExact }: ApplicationOverview["totals"]["users"]): string {
   return isExact ? noun : `${noun}, about`;
 }
 

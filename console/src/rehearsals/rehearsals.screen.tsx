@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { getSettings } from "../api/settings.ts";
+import { getApplicationSettings } from "../api/admin.ts";
+import { sendVersioned } from "../api/send.ts";
 import { serviceRoot } from "../lib/service-root.ts";
 import { useRehearsalSwitch } from "../shell/application.acts.tsx";
 import { useRole } from "../shell/session.ts";
@@ -17,7 +18,7 @@ export function RehearsalsScreen() {
   const isEditor = useRole("editor");
   const { data, error, refetch } = useQuery({
     queryKey: ["settings", appid],
-    queryFn: ({ signal }) => getSettings({ appid }, { signal }),
+    queryFn: ({ signal }) => sendVersioned(getApplicationSettings(appid), { signal }),
   });
   const isOn = data?.value.rehearsal === "on";
   const change = useRehearsalSwitch(appid)(isOn);

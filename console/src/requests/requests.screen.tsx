@@ -87,7 +87,7 @@ function Liveness({ isPaused, hasFailed }: { readonly isPaused: boolean; readonl
   );
 }
 
-function NoCalls({ appid, since }: { readonly appid: string; readonly since: string | undefined }) {
+function NoCalls({ appid, since }: { readonly appid: string; readonly since: Date | undefined }) {
   const body = JSON.stringify({ appid, appkey: "<key>", platform: "test" });
   return (
     <EmptyState

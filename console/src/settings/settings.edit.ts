@@ -1,18 +1,19 @@
 import { useBlocker } from "@tanstack/react-router";
 import { useState } from "react";
-import type { Versioned } from "../api/call.ts";
-import { changedMeanwhile, type Settings } from "../api/settings.ts";
+import type { ApplicationSettings } from "../api/admin.ts";
+import type { Versioned } from "../api/send.ts";
+import { CallError } from "../lib/call-error.ts";
 import { showToast } from "../ui/toast.tsx";
-import type { Draft } from "./settings.values.ts";
+import { type Draft, isObject } from "./settings.values.ts";
 
 /** The input of the operator, and the settings that it changes. */
 interface Edit {
-  readonly base: Versioned<Settings>;
+  readonly base: Versioned<ApplicationSettings>;
   readonly texts: Draft;
 }
 
 /** Stores settings if their version is still this one. */
-type Send = (options: Pick<Versioned<Settings>, "version">) => Promise<Versioned<Settings>>;
+type Send = (options: Pick<Versioned<ApplicationSettings>, "version">) => Promise<Versioned<ApplicationSettings>>;
 
 /**
  * An edit of the texts that show settings. A text that was not changed shows what the server has now. The edit keeps the
@@ -20,9 +21,13 @@ type Send = (options: Pick<Versioned<Settings>, "version">) => Promise<Versioned
  *
  * @param standing the stored settings as strings
  */
-export function useEdit(stored: Versioned<Settings>, standing: Draft, onStored: (stored: Versioned<Settings>) => void) {
+export function useEdit(
+  stored: Versioned<ApplicationSettings>,
+  standing: Draft,
+  onStored: (stored: Versioned<ApplicationSettings>) => void,
+) {
   const [edit, setEdit] = useState<Edit>();
-  const [before, setBefore] = useState<Settings>();
+  const [before, setBefore] = useState<ApplicationSettings>();
   const texts: Draft = { ...standing, ...edit?.texts };
   const isChanged = Object.entries(standing).some(([path, text]) => texts[path] !== text);
   useBlocker({
@@ -38,7 +43,7 @@ export function useEdit(stored: Versioned<Settings>, standing: Draft, onStored: 
   }
 
   /** @param undo of the settings before */
-  async function save(message: string, send: Send, undo: (before: Settings) => Send) {
+  async function save(message: string, send: Send, undo: (before: ApplicationSettings) => Send) {
     const { base, texts: sent } = edit ?? { base: stored, texts: {} };
     try {
       const saved = await send(base);
@@ -54,7 +59,7 @@ export function useEdit(stored: Versioned<Settings>, standing: Draft, onStored: 
   }
 
   /** Input that was typed during the save is not lost. */
-  function take(saved: Versioned<Settings>, sent: Draft) {
+  function take(saved: Versioned<ApplicationSettings>, sent: Draft) {
     setEdit((now) => {
       const typed = Object.entries(now?.texts ?? {}).filter(([path, text]) => text !== sent[path]);
       return editOf(saved, Object.fromEntries(typed));
@@ -72,6 +77,13 @@ export function useEdit(stored: Versioned<Settings>, standing: Draft, onStored: 
   return { texts, isChanged, before, type, save, discard };
 }
 
-function editOf(base: Versioned<Settings>, texts: Draft): Edit | undefined {
+/** The stored settings, if the change was refused because another operator has changed them since. */
+function changedMeanwhile(error: unknown): Versioned<ApplicationSettings> | undefined {
+  if (!(error instanceof CallError) || error.condition !== "ObjectChanged") return undefined;
+  const { current, version } = error.details;
+  return isObject(current) && typeof version === "string" ? { value: current, version } : undefined;
+}
+
+function editOf(base: Versioned<ApplicationSettings>, texts: Draft): Edit | undefined {
   return Object.keys(texts).length === 0 ? undefined : { base, texts };
 }

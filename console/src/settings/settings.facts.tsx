@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { type FileUsage, readFileUsage } from "../api/settings.ts";
-import { readStatistics, type Statistics } from "../api/statistics.ts";
+import { type ApplicationStatistics, type FileUsage, getFileUsage, readApplicationStatistics } from "../api/admin.ts";
+import { send } from "../api/send.ts";
 import { formatBytes, formatNumber, formatShare, showInvisible } from "../lib/format.ts";
 import { numberLocale } from "../lib/locales.ts";
 import { intervals } from "../lib/time-range.ts";
@@ -25,15 +25,19 @@ function Peak({ appid, path }: FactProps) {
   const { data } = useQuery({
     queryKey: ["statistics", appid, "peaks"],
     queryFn: ({ signal }) =>
-      readStatistics(
-        { appid, from: Date.now() - intervals.day, interval: "minute", series: "calls,peaks" },
+      send(
+        readApplicationStatistics(appid, {
+          from: new Date(Date.now() - intervals.day),
+          interval: "minute",
+          series: "calls,peaks",
+        }),
         { signal },
       ),
   });
   return data !== undefined && <Line>{describePeak(path, data)}</Line>;
 }
 
-function describePeak(path: string, { series, peaks = [] }: Statistics): ReactNode {
+function describePeak(path: string, { series, peaks = [] }: ApplicationStatistics): ReactNode {
   const calls = busiestMinute(series);
   if (calls === 0 && peaks.length === 0) return path === "limits.application" && "No calls in the last 24 hours.";
   if (path === "limits.application") return `Busiest minute of the last 24 hours: ${inWords(calls)}.`;
@@ -61,10 +65,10 @@ function inWords(calls: number): string {
   return `${formatNumber(calls)} ${calls === 1 ? "call" : "calls"}, ${perSecond} a second`;
 }
 
-function busiestMinute(series: Statistics["series"]): number {
-  const calls = new Map<string, number>();
+function busiestMinute(series: ApplicationStatistics["series"]): number {
+  const calls = new Map<number, number>();
   for (const { points } of series) {
-    for (const { time, value } of points) calls.set(time, (calls.get(time) ?? 0) + value);
+    for (const { time, value } of points) calls.set(time.getTime(), (calls.get(time.getTime()) ?? 0) + value);
   }
   return Math.max(0, ...calls.values());
 }
@@ -73,7 +77,7 @@ function busiestMinute(series: Statistics["series"]): number {
 function Use({ appid, path }: FactProps) {
   const { data } = useQuery({
     queryKey: ["file-usage", appid],
-    queryFn: ({ signal }) => readFileUsage({ appid }, { signal }),
+    queryFn: ({ signal }) => send(getFileUsage(appid), { signal }),
   });
   return data !== undefined && <Line>{describeUse(path, data)}</Line>;
 }

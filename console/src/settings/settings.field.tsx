@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { EffectiveSettings, Settings } from "../api/settings.ts";
+import type { ApplicationSettings, EffectiveSettings } from "../api/admin.ts";
 import { formatBytes, formatDuration, formatNumber, showInvisible } from "../lib/format.ts";
 import { EventTypes } from "../shell/event-types.tsx";
 import { Checkbox, FieldGroup, SelectField, TextField } from "../ui/fields.tsx";
@@ -16,7 +16,7 @@ import { isObject, linesOf, valueAt } from "./settings.values.ts";
 interface SettingFieldProps {
   readonly field: Field;
   readonly text: string;
-  readonly settings: Settings;
+  readonly settings: ApplicationSettings;
   /** Absent until loaded. */
   readonly effective: EffectiveSettings | undefined;
   readonly isReadOnly: boolean;
@@ -104,7 +104,7 @@ function Input({ field: { path, label, hint, kind }, text, isReadOnly, onText }:
 
 interface StandingProps {
   readonly field: Field;
-  readonly settings: Settings;
+  readonly settings: ApplicationSettings;
   readonly effective: EffectiveSettings;
 }
 

@@ -1,6 +1,6 @@
 import { useState } from "react";
-import type { CallOptions, Versioned } from "../api/call.ts";
-import { type ChangedSettings, changeSettings, type EffectiveSettings, type Settings } from "../api/settings.ts";
+import { type ApplicationSettings, changeApplicationSettings, type EffectiveSettings } from "../api/admin.ts";
+import { type CallOptions, sendVersioned, type Versioned } from "../api/send.ts";
 import { CallError, problemsOf } from "../lib/call-error.ts";
 import { formatBytes, formatDuration, showInvisible } from "../lib/format.ts";
 import Users from "../lib/icons/users.ts";
@@ -18,6 +18,7 @@ import { type Field, type Part, shutOutBy } from "./settings.parts.ts";
 import { RetentionLoss } from "./settings.retention.tsx";
 import { ShutOutDialog } from "./settings.shut-out.tsx";
 import {
+  type ChangedSettings,
   changeOf,
   type Draft,
   draftOf,
@@ -31,11 +32,11 @@ import {
 interface SettingsFormProps {
   readonly appid: string;
   readonly part: Part;
-  readonly stored: Versioned<Settings>;
+  readonly stored: Versioned<ApplicationSettings>;
   readonly effective: EffectiveSettings | undefined;
   readonly isEditor: boolean;
   /** The current settings of the server, after a change here or by another operator. */
-  readonly onStored: (stored: Versioned<Settings>) => void;
+  readonly onStored: (stored: Versioned<ApplicationSettings>) => void;
 }
 
 /** One part of the settings, which is saved separately. */
@@ -57,7 +58,9 @@ export function SettingsForm({ appid, part, stored, effective, isEditor, onStore
   }
 
   async function save(change: ChangedSettings) {
-    const send = (values: ChangedSettings) => (options: CallOptions) => changeSettings({ appid, ...values }, options);
+    const send = (values: ChangedSettings) => (options: CallOptions) =>
+      // A null unsets a member, which the generated type does not say.
+      sendVersioned(changeApplicationSettings(appid, values as ApplicationSettings), options);
     try {
       await edit.save(`Saved: ${part.title}.`, send(change), (base) => send(undoOf(change, base)));
     } catch (error) {
@@ -115,8 +118,8 @@ export function SettingsForm({ appid, part, stored, effective, isEditor, onStore
 
 interface ChangedMeanwhileProps {
   readonly fields: readonly Field[];
-  readonly before: Settings;
-  readonly settings: Settings;
+  readonly before: ApplicationSettings;
+  readonly settings: ApplicationSettings;
   readonly effective: EffectiveSettings | undefined;
 }
 
@@ -162,7 +165,7 @@ function wordsOfLimits(text: string): string {
 }
 
 /** @throws CallError that names the field, so that the form shows it there */
-function readDraft(fields: readonly Field[], draft: Draft, settings: Settings): ChangedSettings {
+function readDraft(fields: readonly Field[], draft: Draft, settings: ApplicationSettings): ChangedSettings {
   try {
     return changeOf(fields, draft, settings);
   } catch (error) {

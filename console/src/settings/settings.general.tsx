@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { getApplication } from "../api/applications.ts";
+import { getApplication } from "../api/admin.ts";
+import { send } from "../api/send.ts";
 import { showInvisible } from "../lib/format.ts";
 import { type OpenedApplication, useResumption } from "../shell/application.acts.tsx";
 import { ApplicationDialog } from "../shell/application.dialogs.tsx";
@@ -23,7 +24,7 @@ export function GeneralSettings({ appid }: { readonly appid: string }) {
   const resume = useResumption();
   const { data, error, refetch } = useQuery({
     queryKey: ["application", appid],
-    queryFn: ({ signal }) => getApplication({ appid }, { signal }),
+    queryFn: ({ signal }) => send(getApplication(appid), { signal }),
   });
   // If a refetch fails, the page stays, with an open dialog and its input.
   if (error !== null && data === undefined) return <ErrorState error={error} onRetry={() => void refetch()} />;

@@ -1,6 +1,6 @@
 import { useState } from "react";
-import type { CallOptions, Versioned } from "../api/call.ts";
-import { replaceSettings, type Settings } from "../api/settings.ts";
+import { type ApplicationSettings, putApplicationSettings } from "../api/admin.ts";
+import { type CallOptions, sendVersioned, type Versioned } from "../api/send.ts";
 import { CallError, problemsOf } from "../lib/call-error.ts";
 import Users from "../lib/icons/users.ts";
 import { Button } from "../ui/button.tsx";
@@ -16,9 +16,9 @@ import { isObject } from "./settings.values.ts";
 
 interface SettingsJsonProps {
   readonly appid: string;
-  readonly stored: Versioned<Settings>;
+  readonly stored: Versioned<ApplicationSettings>;
   readonly isEditor: boolean;
-  readonly onStored: (stored: Versioned<Settings>) => void;
+  readonly onStored: (stored: Versioned<ApplicationSettings>) => void;
 }
 
 const field = "json";
@@ -29,7 +29,7 @@ export function SettingsJson({ appid, stored, isEditor, onStored }: SettingsJson
   const standing = write(settings);
   const { texts, isChanged, before, type, save: store, discard } = useEdit(stored, { [field]: standing }, onStored);
   const { [field]: text = "" } = texts;
-  const [asked, setAsked] = useState<Settings>();
+  const [asked, setAsked] = useState<ApplicationSettings>();
   const seen = useSeenOrigins(appid, true);
 
   async function submit() {
@@ -38,8 +38,9 @@ export function SettingsJson({ appid, stored, isEditor, onStored }: SettingsJson
     else await save(next);
   }
 
-  async function save(next: Settings) {
-    const send = (values: Settings) => (options: CallOptions) => replaceSettings({ ...values, appid }, options);
+  async function save(next: ApplicationSettings) {
+    const send = (values: ApplicationSettings) => (options: CallOptions) =>
+      sendVersioned(putApplicationSettings(appid, values), options);
     try {
       await store("Saved all settings.", send(next), send);
     } catch (error) {
@@ -98,12 +99,12 @@ export function SettingsJson({ appid, stored, isEditor, onStored }: SettingsJson
   );
 }
 
-function write(settings: Settings): string {
+function write(settings: ApplicationSettings): string {
   return JSON.stringify(settings, undefined, 2);
 }
 
 /** @throws CallError that names the field */
-function read(text: string): Settings {
+function read(text: string): ApplicationSettings {
   try {
     const settings: unknown = JSON.parse(text);
     if (isObject(settings)) return settings;

@@ -1,17 +1,25 @@
 import { useQuery } from "@tanstack/react-query";
-import { readStatistics, type Statistics } from "../api/statistics.ts";
+import { type ApplicationStatistics, readApplicationStatistics } from "../api/admin.ts";
+import { send } from "../api/send.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import { intervals } from "../lib/time-range.ts";
 import styles from "./settings.module.css";
 
-export type SeenOrigin = NonNullable<Statistics["origins"]>[number];
+export type SeenOrigin = NonNullable<ApplicationStatistics["origins"]>[number];
 
 /** The origins of web pages that called in the last 24 hours; undefined while they are loaded. */
 export function useSeenOrigins(appid: string, isNeeded: boolean): readonly SeenOrigin[] | undefined {
   const { data } = useQuery({
     queryKey: ["statistics", appid, "origins"],
     queryFn: ({ signal }) =>
-      readStatistics({ appid, from: Date.now() - intervals.day, interval: "hour", series: "origins" }, { signal }),
+      send(
+        readApplicationStatistics(appid, {
+          from: new Date(Date.now() - intervals.day),
+          interval: "hour",
+          series: "origins",
+        }),
+        { signal },
+      ),
     enabled: isNeeded,
   });
   return data?.origins;

@@ -1,5 +1,5 @@
 import { OriginList } from "../../../server/src/lib/origins.ts";
-import type { Settings } from "../api/settings.ts";
+import type { ApplicationSettings } from "../api/admin.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import type { SeenOrigin } from "./settings.origins.tsx";
 
@@ -257,7 +257,11 @@ export const parts: readonly Part[] = [
  *
  * @param seen the origins whose pages have called today; undefined if not loaded
  */
-export function shutOutBy(before: Settings, after: Settings, seen: readonly SeenOrigin[] | undefined): string[] {
+export function shutOutBy(
+  before: ApplicationSettings,
+  after: ApplicationSettings,
+  seen: readonly SeenOrigin[] | undefined,
+): string[] {
   const isNewlyDisabled = (operation: string) =>
     (after.disabledOperations ?? []).includes(operation) && !(before.disabledOperations ?? []).includes(operation);
   return [
@@ -272,8 +276,8 @@ export function shutOutBy(before: Settings, after: Settings, seen: readonly Seen
 const namedMax = 10;
 
 function shutOutPages(
-  before: Settings["origins"],
-  after: Settings["origins"],
+  before: ApplicationSettings["origins"],
+  after: ApplicationSettings["origins"],
   seen: readonly SeenOrigin[] | undefined,
 ): string[] {
   if (!Array.isArray(after)) return []; // not set, or text of the document that the server refuses

@@ -1,8 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import type { CallOptions } from "../api/call.ts";
-import { listCrashGroups } from "../api/crashes.ts";
-import { listMetrics, readMetric } from "../api/metrics.ts";
-import type { EffectiveSettings } from "../api/settings.ts";
+import { type EffectiveSettings, listCrashGroups, listMetrics, readMetric } from "../api/admin.ts";
+import { type CallOptions, send } from "../api/send.ts";
 import { formatBounded, formatCount, formatDay } from "../lib/format.ts";
 import TriangleAlert from "../lib/icons/triangle-alert.ts";
 import styles from "./settings.module.css";
@@ -62,17 +60,17 @@ function Loss({ appid, member, count, before, after }: LossProps) {
       <TriangleAlert size={16} aria-hidden />
       {data === undefined
         ? "Counting what it drops …"
-        : `Drops what is from before ${formatDay(`/Date(${cutoff})/`)}, for good: ${data}.`}
+        : `Drops what is from before ${formatDay(new Date(cutoff))}, for good: ${data}.`}
     </p>
   );
 }
 
 /** From the roll-ups of the first metrics. */
 async function countEvents(appid: string, before: number, keptDays: number, options: CallOptions): Promise<string> {
-  const { pageResults, nextToken } = await listMetrics({ appid, pageSize: metricsMax }, options);
-  const from = before - keptDays * dayMs;
+  const { pageResults, nextToken } = await send(listMetrics(appid, { pageSize: metricsMax }), options);
+  const range = { from: new Date(before - keptDays * dayMs), to: new Date(before) };
   const read = await Promise.all(
-    pageResults.map(({ key }) => readMetric({ appid, key, from, to: before, interval: "day" }, options)),
+    pageResults.map(({ key }) => send(readMetric(appid, key, { ...range, interval: "day" }), options)),
   );
   const counts = read.map(({ series }) => {
     const points = series.find(({ value, group }) => value === undefined && group === undefined)?.points ?? [];
@@ -86,8 +84,8 @@ async function countEvents(appid: string, before: number, keptDays: number, opti
 }
 
 async function countCrashes(appid: string, before: number, _: number, options: CallOptions): Promise<string> {
-  const firstSeen = `-/Date(${before})/`;
-  const { pageResults, nextToken } = await listCrashGroups({ appid, firstSeen, pageSize: crashesMax }, options);
+  const firstSeen = { to: new Date(before) };
+  const { pageResults, nextToken } = await send(listCrashGroups(appid, { firstSeen, pageSize: crashesMax }), options);
   if (pageResults.length === 0) return "no crash report";
   const crashes = nextToken === undefined && pageResults.length === 1 ? "crash" : "crashes";
   return `reports of ${formatBounded(pageResults.length, nextToken !== undefined)} ${crashes}`;

@@ -1,8 +1,8 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams, useSearch } from "@tanstack/react-router";
-import type { Versioned } from "../api/call.ts";
-import { effectiveSettingsQuery } from "../api/effective-settings.ts";
-import { getSettings, type Settings } from "../api/settings.ts";
+import { type ApplicationSettings, getApplicationSettings } from "../api/admin.ts";
+import { effectiveSettingsQuery } from "../api/queries.ts";
+import { sendVersioned, type Versioned } from "../api/send.ts";
 import { useRole } from "../shell/session.ts";
 import { Page, Tabs, tabClass } from "../ui/page.tsx";
 import { ErrorState, LoadingRows } from "../ui/states.tsx";
@@ -25,7 +25,7 @@ export function SettingsScreen() {
   const queryKey = ["settings", appid];
   const { data, error, refetch } = useQuery({
     queryKey,
-    queryFn: ({ signal }) => getSettings({ appid }, { signal }),
+    queryFn: ({ signal }) => sendVersioned(getApplicationSettings(appid), { signal }),
     // An operator's unsaved input must not be replaced by values that another one saved.
     refetchOnWindowFocus: false,
   });
@@ -34,7 +34,7 @@ export function SettingsScreen() {
   const tabs = [general, ...parts, json];
   const tab = tabs.find(({ id }) => id === wanted) ?? general;
 
-  function take(stored: Versioned<Settings>) {
+  function take(stored: Versioned<ApplicationSettings>) {
     queries.setQueryData(queryKey, stored);
     void effective.refetch();
   }

@@ -1,6 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { type MailTest, type ProviderTest, type Settings, testMail, testProvider } from "../api/settings.ts";
+import {
+  type ApplicationSettings,
+  type MailTestProblem,
+  type MailTestResult,
+  type ProviderTestResult,
+  testMailSettings,
+  testOidcProvider,
+} from "../api/admin.ts";
+import { known, send } from "../api/send.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import { Button } from "../ui/button.tsx";
 import { Form, Problem, TextField } from "../ui/fields.tsx";
@@ -12,7 +20,7 @@ interface TestProps {
   readonly appid: string;
 }
 
-const mailProblems: Readonly<Record<NonNullable<MailTest["problem"]>, string>> = {
+const mailProblems: Readonly<Record<MailTestProblem, string>> = {
   unreachable: "The mail server does not answer, or its address is not allowed.",
   encryption: "The mail server does not offer TLS, or its certificate is wrong.",
   signIn: "The mail server refuses the name or the password.",
@@ -24,11 +32,11 @@ const mailProblems: Readonly<Record<NonNullable<MailTest["problem"]>, string>> =
 /** Sends a mail with the stored settings. */
 export function TestMail({ appid }: TestProps) {
   const [to, setTo] = useState("");
-  const [outcome, setOutcome] = useState<MailTest & { readonly to: string }>();
+  const [outcome, setOutcome] = useState<MailTestResult & { readonly to: string }>();
 
   async function submit() {
     setOutcome(undefined);
-    setOutcome({ ...(await testMail({ appid, to })), to });
+    setOutcome({ ...(await send(testMailSettings(appid, { to }))), to });
   }
 
   return (
@@ -49,7 +57,7 @@ export function TestMail({ appid }: TestProps) {
               )}
               {outcome?.problem !== undefined && (
                 <Status kind="warning">
-                  {mailProblems[outcome.problem]}
+                  {mailProblems[known(outcome.problem)]}
                   {outcome.smtpCode !== undefined && ` (${outcome.smtpCode})`}
                 </Status>
               )}
@@ -62,7 +70,7 @@ export function TestMail({ appid }: TestProps) {
 }
 
 /** Fetches the keys of each stored provider. */
-export function TestProviders({ appid, oidc }: TestProps & { readonly oidc: Settings["oidc"] }) {
+export function TestProviders({ appid, oidc }: TestProps & { readonly oidc: ApplicationSettings["oidc"] }) {
   const names = Object.keys(oidc ?? {});
   if (names.length === 0) return null;
   return (
@@ -79,7 +87,7 @@ export function TestProviders({ appid, oidc }: TestProps & { readonly oidc: Sett
 function TestedProvider({ appid, name }: TestProps & { readonly name: string }) {
   const { data, error, isFetching, refetch } = useQuery({
     queryKey: ["provider-test", appid, name],
-    queryFn: () => testProvider({ appid, provider: name }),
+    queryFn: () => send(testOidcProvider(appid, name)),
     enabled: false,
     gcTime: 0,
   });
@@ -102,7 +110,7 @@ function TestedProvider({ appid, name }: TestProps & { readonly name: string }) 
   );
 }
 
-function ProviderOutcome({ test: { keys, problem } }: { readonly test: ProviderTest }) {
+function ProviderOutcome({ test: { keys, problem } }: { readonly test: ProviderTestResult }) {
   if (problem === "unreachable") {
     return <Status kind="warning">No answer of status 200, or the address is not allowed.</Status>;
   }

@@ -1,5 +1,10 @@
-import type { ChangedSettings, Settings } from "../api/settings.ts";
+import type { ApplicationSettings } from "../api/admin.ts";
 import type { Field } from "./settings.parts.ts";
+
+/** The members to replace; null unsets a member. */
+export type ChangedSettings = {
+  readonly [Member in keyof ApplicationSettings]?: ApplicationSettings[Member] | null;
+};
 
 /** The field values of a part as strings, by path. */
 export type Draft = Readonly<Record<string, string>>;
@@ -14,7 +19,7 @@ export class UnreadableField extends Error {
   }
 }
 
-export function draftOf(fields: readonly Field[], settings: Settings): Draft {
+export function draftOf(fields: readonly Field[], settings: ApplicationSettings): Draft {
   return Object.fromEntries(fields.map((field) => [field.path, show(field, valueAt(settings, field.path))]));
 }
 
@@ -40,7 +45,7 @@ function text(value: unknown): string {
   return value === undefined ? "" : String(value);
 }
 
-export function valueAt(settings: Settings, path: string): unknown {
+export function valueAt(settings: ApplicationSettings, path: string): unknown {
   let value: unknown = settings;
   for (const name of path.split(".")) value = isObject(value) ? value[name] : undefined;
   return value;
@@ -61,14 +66,14 @@ function show({ kind }: Field, value: unknown): string {
  *
  * @throws UnreadableField
  */
-export function changeOf(fields: readonly Field[], draft: Draft, settings: Settings): ChangedSettings {
+export function changeOf(fields: readonly Field[], draft: Draft, settings: ApplicationSettings): ChangedSettings {
   const members: Record<string, unknown> = {};
   for (const field of fields) {
     const [name = "", inner] = field.path.split(".");
     const value = read(field, draft[field.path] ?? "");
     if (inner === undefined) members[name] = value ?? null;
     else {
-      const before = members[name] ?? settings[name as keyof Settings];
+      const before = members[name] ?? settings[name as keyof ApplicationSettings];
       const { [inner]: _, ...others } = isObject(before) ? before : {};
       members[name] = value === undefined ? others : { ...others, [inner]: value };
     }
@@ -78,12 +83,14 @@ export function changeOf(fields: readonly Field[], draft: Draft, settings: Setti
 }
 
 /** The change that restores the same members. */
-export function undoOf(change: ChangedSettings, settings: Settings): ChangedSettings {
-  return Object.fromEntries(Object.keys(change).map((name) => [name, settings[name as keyof Settings] ?? null]));
+export function undoOf(change: ChangedSettings, settings: ApplicationSettings): ChangedSettings {
+  return Object.fromEntries(
+    Object.keys(change).map((name) => [name, settings[name as keyof ApplicationSettings] ?? null]),
+  );
 }
 
 /** The settings as they would be after a change. */
-export function settingsAfter(change: ChangedSettings, settings: Settings): Settings {
+export function settingsAfter(change: ChangedSettings, settings: ApplicationSettings): ApplicationSettings {
   return Object.fromEntries(Object.entries({ ...settings, ...change }).filter(([, value]) => value !== null));
 }
 
@@ -148,7 +155,7 @@ function readLimits(path: string, given: string): object | undefined {
 export const mailTexts = {
   resetCode: { title: "Mail with a reset code", placeholder: "@ResetCode", meaning: "the code" },
   notice: { title: "Notice about the account", placeholder: "@Notice", meaning: "what has changed" },
-} as const satisfies Record<keyof NonNullable<NonNullable<Settings["mail"]>["texts"]>, object>;
+} as const satisfies Record<keyof NonNullable<NonNullable<ApplicationSettings["mail"]>["texts"]>, object>;
 
 const mailTextKinds = ["resetCode", "notice"] as const satisfies readonly (keyof typeof mailTexts)[];
 

@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { type Application, resumeApplication, suspendApplication } from "../api/applications.ts";
-import { refetch } from "../api/refetch.ts";
-import { changeSettings } from "../api/settings.ts";
+import { type Application, changeApplicationSettings, resumeApplication, suspendApplication } from "../api/admin.ts";
+import { refetch } from "../api/queries.ts";
+import { send, sendVersioned } from "../api/send.ts";
 import { showInvisible } from "../lib/format.ts";
 import CirclePause from "../lib/icons/circle-pause.ts";
 import CirclePlay from "../lib/icons/circle-play.ts";
@@ -56,7 +56,7 @@ export function useResumption() {
 export function useSuspensionCalls() {
   const queries = useQueryClient();
   return async (run: typeof suspendApplication, appid: string) => {
-    await run({ appid });
+    await send(run(appid));
     await refetch(queries, ["applications"], ["application", appid]);
   };
 }
@@ -66,7 +66,7 @@ export function useRehearsalSwitch(appid: string) {
   const queries = useQueryClient();
 
   async function set(rehearsal: "on" | "off") {
-    queries.setQueryData(["settings", appid], await changeSettings({ appid, rehearsal }));
+    queries.setQueryData(["settings", appid], await sendVersioned(changeApplicationSettings(appid, { rehearsal })));
     await refetch(queries, ["application", appid]);
   }
 

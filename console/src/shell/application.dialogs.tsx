@@ -3,15 +3,16 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import {
   type Application,
+  changeApplication,
   createApplication,
   deleteApplication,
-  endTokensOfApplication,
-  renameApplication,
   resumeApplication,
+  revokeApplicationTokens,
   suspendApplication,
-} from "../api/applications.ts";
-import { refetch } from "../api/refetch.ts";
-import { provePassword } from "../api/sessions.ts";
+} from "../api/admin.ts";
+import { refetch } from "../api/queries.ts";
+import { send } from "../api/send.ts";
+import { proveOperatorPassword } from "../api/sessions.ts";
 import { endOfId, showInvisible } from "../lib/format.ts";
 import { explainLoss } from "../lib/lost-answer.ts";
 import { handOverKey } from "../lib/new-keys.ts";
@@ -42,7 +43,7 @@ export function CreateApplication({ onClose }: CloseProps) {
 
   async function submit() {
     const remedy = "The application may exist all the same: look for it in the list, and create another key for it.";
-    const { appid, appkey } = await explainLoss(() => createApplication({ name }), remedy);
+    const { appid, appkey } = await explainLoss(() => send(createApplication({ name })), remedy);
     handOverKey(appid, appkey);
     void refresh();
     await navigate({ to: "/apps/$appid/start", params: { appid } });
@@ -66,7 +67,7 @@ function RenameApplication({ application: { id, name: before }, onClose }: Appli
   const refresh = useRefresh();
 
   async function rename(to: string) {
-    await renameApplication({ appid: id, name: to });
+    await send(changeApplication(id, { name: to }));
     await refresh();
   }
 
@@ -142,7 +143,7 @@ function SuspendApplication({ application: { id, name }, onClose }: ApplicationP
 
 function EndTokensOfApplication({ application: { id, name }, onClose }: ApplicationProps) {
   async function confirm() {
-    await endTokensOfApplication({ appid: id });
+    await send(revokeApplicationTokens(id));
     showToast(`Ended all tokens of ${showInvisible(name)}.`);
   }
 
@@ -167,7 +168,7 @@ function DeleteApplication({ application: { id, name }, onDeleted, onClose }: De
   const refresh = useRefresh();
 
   async function confirm() {
-    await deleteApplication({ appid: id, confirm: id });
+    await send(deleteApplication(id, { confirm: id }));
     onDeleted?.();
     await refresh();
     showToast(`Deleted ${showInvisible(name)}.`);
@@ -178,7 +179,7 @@ function DeleteApplication({ application: { id, name }, onDeleted, onClose }: De
       title={`Delete ${showInvisible(name)}?`}
       lead="Ends at once, and cannot be undone"
       typed={endOfId(id)}
-      onPassword={async (password) => void (await provePassword({ password }))}
+      onPassword={async (password) => void (await send(proveOperatorPassword({ password })))}
       command={`npx rollcall apps delete ${id} --yes`}
       action="Delete the application"
       onConfirm={confirm}

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import { getApplicationImpact } from "../api/keys.ts";
-import { readOverview } from "../api/statistics.ts";
+import { getImpactOfApplication, readApplicationOverview } from "../api/admin.ts";
+import { send } from "../api/send.ts";
 import { formatCount } from "../lib/format.ts";
 import { intervals } from "../lib/time-range.ts";
 import { Problem } from "../ui/fields.tsx";
@@ -10,7 +10,7 @@ import { ImpactFacts } from "../ui/impact.tsx";
 export function ApplicationImpact({ appid }: { readonly appid: string }) {
   const { data, error } = useQuery({
     queryKey: ["impact", appid],
-    queryFn: ({ signal }) => getApplicationImpact({ appid }, { signal }),
+    queryFn: ({ signal }) => send(getImpactOfApplication(appid), { signal }),
     gcTime: 0,
   });
   if (error !== null) return <Problem error={error} />;
@@ -23,7 +23,8 @@ export function UseOfApplication({ appid }: { readonly appid: string }) {
     queryKey: ["overview", appid, "use"],
     queryFn({ signal }) {
       const to = Math.floor(Date.now() / intervals.minute) * intervals.minute;
-      return readOverview({ appid, from: to - intervals.hour, to, interval: "minute" }, { signal });
+      const query = { from: new Date(to - intervals.hour), to: new Date(to), interval: "minute" } as const;
+      return send(readApplicationOverview(appid, query), { signal });
     },
     gcTime: 0,
   });

@@ -1,4 +1,5 @@
-import type { Application, RemoteApplication } from "../api/applications.ts";
+import type { Application, RemoteApplication, RemoteApplicationState } from "../api/admin.ts";
+import { known } from "../api/send.ts";
 import { Status } from "../ui/status.tsx";
 
 export function ApplicationState({ application }: { readonly application: Application }) {
@@ -10,10 +11,10 @@ export function ApplicationState({ application }: { readonly application: Applic
 
 /** The state of an application in another region. */
 export function RemoteState({ application: { state } }: { readonly application: RemoteApplication }) {
-  return <Status kind={state === "there" ? "neutral" : "notice"}>{remoteStates[state]}</Status>;
+  return <Status kind={state === "there" ? "neutral" : "notice"}>{remoteStates[known(state)]}</Status>;
 }
 
-const remoteStates: Readonly<Record<RemoteApplication["state"], string>> = {
+const remoteStates: Readonly<Record<RemoteApplicationState, string>> = {
   there: "Elsewhere",
   "being made": "Being created",
   "handing over": "Handing over",

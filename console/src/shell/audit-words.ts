@@ -1,4 +1,4 @@
-import type { AuditEntry } from "../api/audit.ts";
+import type { AuditEntry } from "../api/admin.ts";
 
 /** The name of an operation as words: "createOperatorSession" is "Create operator session", "changeOperatedUser" "Change user". */
 export function wordsOf(action: string): string {

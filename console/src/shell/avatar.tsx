@@ -1,14 +1,14 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useLayoutEffect, useRef } from "react";
-import { readPicture } from "../api/pictures.ts";
-import type { User } from "../api/users.ts";
+import { type OperatedUser, readOperatedPictureFile } from "../api/admin.ts";
+import { download } from "../api/send.ts";
 import { createTurns } from "../lib/turns.ts";
 import { useSeen } from "../lib/use-seen.ts";
 import styles from "./avatar.module.css";
 
 interface AvatarProps {
   readonly appid: string;
-  readonly user: Pick<User, "id" | "userName" | "firstName" | "lastName" | "profilePictureID">;
+  readonly user: Pick<OperatedUser, "id" | "userName" | "firstName" | "lastName" | "profilePictureID">;
   readonly size?: "small" | "large";
 }
 
@@ -40,7 +40,7 @@ function Drawing({ picture }: { readonly picture: ImageBitmap }) {
 }
 
 /** One size for all places, so that the server scales a picture once. It stores sizes that are multiples of 16. */
-const pictureSize = 96;
+const pictureSize = "96";
 const keptMs = 60_000;
 /** Fewer than the connections of a browser, so that pages of a list do not wait for pictures. */
 const takeTurn = createTurns(4);
@@ -50,8 +50,8 @@ function pictureQuery(appid: string, pictureId: string) {
     queryKey: ["picture", appid, pictureId],
     queryFn: ({ signal }) =>
       takeTurn(signal, async () => {
-        const parameters = { appid, pictureId, size: pictureSize };
-        return createImageBitmap(await readPicture(parameters, { signal, isPolling: true }));
+        const call = readOperatedPictureFile(appid, pictureId, { size: pictureSize });
+        return createImageBitmap(await download(call, { signal, isPolling: true }));
       }),
     staleTime: Number.POSITIVE_INFINITY, // another picture has another id
     gcTime: keptMs,

@@ -1,5 +1,6 @@
 import { type ReactNode, type SyntheticEvent, useMemo } from "react";
-import { type AnsweredCall, idOfCall, type RequestFilters, type useTail } from "../api/requests.ts";
+import type { AnsweredRequest } from "../api/admin.ts";
+import { idOfCall, type RequestFilters, type useTail } from "../api/requests.ts";
 import { formatCount, formatMs, showInvisible, showOptional } from "../lib/format.ts";
 import { type Column, DataTable } from "../ui/data-table.tsx";
 import { IdChip } from "../ui/id-chip.tsx";
@@ -15,10 +16,10 @@ const callerColumns = {
     width: "84px",
     render: ({ device }) => device !== undefined && <IdChip id={device} isIcon />,
   },
-} as const satisfies Record<string, Column<AnsweredCall>>;
+} as const satisfies Record<string, Column<AnsweredRequest>>;
 
 /** What happened first; the ids, which only copy, last. */
-const columns: readonly Column<AnsweredCall>[] = [
+const columns: readonly Column<AnsweredRequest>[] = [
   {
     name: "Time",
     width: "92px",
@@ -104,7 +105,7 @@ function endOf(count: number): string {
   return `${formatCount(count, "call")}, and no earlier one is kept`;
 }
 
-function Operation({ call }: { readonly call: AnsweredCall }) {
+function Operation({ call }: { readonly call: AnsweredRequest }) {
   const { operation, method = "", path = "", batch } = call;
   return (
     <>
@@ -119,7 +120,7 @@ function Operation({ call }: { readonly call: AnsweredCall }) {
   );
 }
 
-function Failure({ call: { error, message, rehearsed } }: { readonly call: AnsweredCall }) {
+function Failure({ call: { error, message, rehearsed } }: { readonly call: AnsweredRequest }) {
   return (
     <>
       {message === undefined ? error : showInvisible(message)}

@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import type { AnsweredRequest } from "../api/admin.ts";
 import { openapiQuery } from "../api/openapi.ts";
-import { type AnsweredCall, idOfCall, type RequestFilters } from "../api/requests.ts";
+import { idOfCall, type RequestFilters } from "../api/requests.ts";
 import { formatMs, showInvisible, showOptional } from "../lib/format.ts";
 import { Button, buttonClass } from "../ui/button.tsx";
 import { DetailList } from "../ui/detail-list.tsx";
@@ -14,7 +15,7 @@ import { nameOfCall, StatusCode } from "./calls.parts.tsx";
 
 interface CallPanelProps {
   readonly appid: string;
-  readonly call: AnsweredCall;
+  readonly call: AnsweredRequest;
   /** Absent where the list can be filtered no further. */
   readonly onFilter?: (filters: RequestFilters) => void;
   readonly onClose: () => void;

@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 import { callsOfDevice, idOfCall } from "../api/requests.ts";
-import { parseTime } from "../lib/format.ts";
 import { Problem } from "../ui/fields.tsx";
 import { Time } from "../ui/time.tsx";
 import styles from "./calls.module.css";
@@ -12,22 +11,22 @@ interface CallsBeforeProps {
   readonly appid: string;
   readonly deviceId: string;
   /** The end of the five minutes. */
-  readonly at: string;
+  readonly at: Date;
   /** The last call, which is not listed. */
   readonly callId?: string;
 }
 
 /** The calls of a device in the five minutes before a moment, as far as the server remembers them. */
 export function CallsBefore({ appid, deviceId, at, callId }: CallsBeforeProps) {
-  const { data, error } = useQuery(callsOfDevice(appid, deviceId, callId ?? at));
+  const { data, error } = useQuery(callsOfDevice(appid, deviceId, callId ?? at.toISOString()));
   if (error !== null) return <Problem error={error} />;
   if (data === undefined) return null;
-  const until = parseTime(at);
+  const until = at.getTime();
   const before = data.calls.filter((other) => {
-    const time = parseTime(other.time);
+    const time = other.time.getTime();
     return time <= until && time >= until - beforeMs && idOfCall(other) !== callId;
   });
-  const isForgotten = data.since !== undefined && parseTime(data.since) > until - beforeMs;
+  const isForgotten = data.since !== undefined && data.since.getTime() > until - beforeMs;
   return (
     <section className={styles.before}>
       <h3>The same device, five minutes before</h3>

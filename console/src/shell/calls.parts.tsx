@@ -1,5 +1,5 @@
-import type { AnsweredCall } from "../api/requests.ts";
-import { formatClock, formatExact, parseTime, showInvisible } from "../lib/format.ts";
+import type { AnsweredRequest } from "../api/admin.ts";
+import { formatClock, formatExact, showInvisible } from "../lib/format.ts";
 import { usePreferences } from "../lib/preferences.ts";
 import styles from "./calls.module.css";
 
@@ -13,16 +13,16 @@ export function StatusCode({ status }: { readonly status: number }) {
 }
 
 /** The time of a call's answer, to the second. */
-export function Clock({ value }: { readonly value: string }) {
+export function Clock({ value }: { readonly value: Date }) {
   usePreferences(); // the time zone
   return (
-    <time className={styles.clock} dateTime={new Date(parseTime(value)).toISOString()} title={formatExact(value)}>
-      {formatClock(parseTime(value))}
+    <time className={styles.clock} dateTime={value.toISOString()} title={formatExact(value)}>
+      {formatClock(value.getTime())}
     </time>
   );
 }
 
 /** The operation of a call, or its method and path if the operation is unknown. */
-export function nameOfCall({ operation, method = "", path = "" }: AnsweredCall): string {
+export function nameOfCall({ operation, method = "", path = "" }: AnsweredRequest): string {
   return operation ?? showInvisible(`${method} ${path}`.trim());
 }

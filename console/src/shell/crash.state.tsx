@@ -1,5 +1,5 @@
-import type { CrashGroup } from "../api/crashes.ts";
-import { parseTime, showInvisible } from "../lib/format.ts";
+import type { CrashGroup } from "../api/admin.ts";
+import { showInvisible } from "../lib/format.ts";
 import { Status } from "../ui/status.tsx";
 
 const dayMs = 86_400_000;
@@ -10,7 +10,7 @@ export function CrashState({ group }: { readonly group: CrashGroup }) {
   if (state === "ignored") return <Status kind="neutral">Ignored</Status>;
   if (state === "open") {
     if (reopened !== undefined) return <Status kind="warning">Came back</Status>;
-    return <Status kind="notice">{Date.now() - parseTime(firstSeen) < dayMs ? "New" : "Open"}</Status>;
+    return <Status kind="notice">{Date.now() - firstSeen.getTime() < dayMs ? "New" : "Open"}</Status>;
   }
   return (
     <Status kind="good">{resolvedIn === undefined ? "Resolved" : `Resolved in ${showInvisible(resolvedIn)}`}</Status>

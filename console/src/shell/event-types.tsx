@@ -1,7 +1,14 @@
 import { type ReactNode, useState } from "react";
+import { eventTypes } from "../../../server/src/event-log/event-types.ts";
 import { Checkbox, FieldGroup } from "../ui/fields.tsx";
 import styles from "./event-types.module.css";
-import { eventKinds, kindOf } from "./event-types.ts";
+
+/** The types of each kind of events, in alphabetical order. */
+const eventKinds: ReadonlyMap<string, readonly string[]> = Map.groupBy(eventTypes.toSorted(), kindOf);
+
+function kindOf(type: string): string {
+  return type.split(".", 1)[0] ?? "";
+}
 
 interface EventTypesProps {
   readonly label: string;

@@ -4,8 +4,9 @@ import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react
 import { Button as AriaButton } from "react-aria-components/Button";
 import { Dialog as AriaDialog } from "react-aria-components/Dialog";
 import { Modal, ModalOverlay } from "react-aria-components/Modal";
-import { type Application, firstApplicationsQuery, getApplication } from "../api/applications.ts";
-import { listAudit } from "../api/audit.ts";
+import { type Application, getApplication, listAudit } from "../api/admin.ts";
+import { firstApplicationsQuery } from "../api/queries.ts";
+import { send } from "../api/send.ts";
 import { useActs } from "../lib/acts.ts";
 import { CallError } from "../lib/call-error.ts";
 import { showInvisible } from "../lib/format.ts";
@@ -170,7 +171,7 @@ function useNavigationShortcuts(appid: string | undefined) {
 function applicationQuery(appid: string | undefined) {
   return queryOptions({
     queryKey: ["application", appid],
-    queryFn: ({ signal }) => getApplication({ appid: appid ?? "" }, { signal }),
+    queryFn: ({ signal }) => send(getApplication(appid ?? ""), { signal }),
     enabled: appid !== undefined,
     staleTime: 60_000,
   });
@@ -361,7 +362,7 @@ function SuspendedNotice({ application }: { readonly application: Application })
   const { data } = useQuery({
     queryKey: ["audit", appid, "suspension", suspended],
     queryFn: ({ signal }) =>
-      listAudit({ appid, action: "suspendApplication", refused: "false", pageSize: 1 }, { signal }),
+      send(listAudit({ appid, action: "suspendApplication", refused: false, pageSize: 1 }), { signal }),
     staleTime: Number.POSITIVE_INFINITY,
   });
   const [entry] = data?.pageResults ?? [];

@@ -1,4 +1,5 @@
-import type { ApplicationHits, DeploymentHits, Hit } from "../api/search.ts";
+import type { ApplicationHits, DeploymentHits, SearchHit } from "../api/admin.ts";
+import { known } from "../api/send.ts";
 import type { listActs } from "../lib/acts.ts";
 import { showInvisible } from "../lib/format.ts";
 import type { Icon } from "../lib/icon.ts";
@@ -34,7 +35,7 @@ export interface Destination {
 interface HitKind {
   readonly noun: string;
   readonly icon: Icon;
-  readonly page: (hit: Hit) => string;
+  readonly page: (hit: SearchHit) => string;
 }
 
 /** Where the hits of each kind are shown; kinds without a screen are left out. */
@@ -162,13 +163,17 @@ export function findPages(
 }
 
 /** The page of an id in the application that has the object: this one, or another. */
-function ownerLine(id: string, appid: string | undefined, { id: owner, title = owner }: Hit): Destination[] {
+function ownerLine(id: string, appid: string | undefined, { id: owner, title = owner }: SearchHit): Destination[] {
   const href = addressOfId(id, owner);
   const note = owner === appid ? "By its id" : `Look in ${showInvisible(title)}`;
   return href === undefined ? [] : [{ icon: Hash, label: id, note, href }];
 }
 
-function lineOf({ id, title, detail, application, match }: Hit, { noun, icon }: HitKind, href: string): Destination {
+function lineOf(
+  { id, title, detail, application, match }: SearchHit,
+  { noun, icon }: HitKind,
+  href: string,
+): Destination {
   const found = { id: " by id", name: "", personName: " by name", email: " by e-mail", uniqueId: " by unique id" };
   const others = { identity: " by identity", requestId: " by request", object: "" };
   const place = application === undefined ? "" : ` in ${showInvisible(application)}`;
@@ -176,11 +181,11 @@ function lineOf({ id, title, detail, application, match }: Hit, { noun, icon }: 
     icon,
     label: showInvisible(title ?? id),
     ...(detail !== undefined && { detail: showInvisible(detail) }),
-    note: `${noun}${{ ...found, ...others }[match]}${place}`,
+    note: `${noun}${{ ...found, ...others }[known(match)]}${place}`,
     href,
   };
 }
 
-function entryPage({ id, title }: Hit): string {
+function entryPage({ id, title }: SearchHit): string {
   return `/audit?${new URLSearchParams({ ...(title !== undefined && { action: title }), panel: id })}`;
 }

@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
-import { searchApplication, searchDeployment } from "../api/search.ts";
+import { searchApplication, searchDeployment } from "../api/admin.ts";
+import { send } from "../api/send.ts";
 import { listActs } from "../lib/acts.ts";
 import { listShortcuts } from "../lib/shortcuts.ts";
 import { Dialog } from "../ui/dialog.tsx";
@@ -132,8 +133,8 @@ function useSearch(text: string, appid: string | undefined) {
     queryKey: ["search", appid, q],
     queryFn: async ({ signal }) => {
       const [inApplication, inDeployment] = await Promise.all([
-        appid === undefined ? undefined : searchApplication({ appid, q }, { signal }),
-        searchDeployment({ q }, { signal }),
+        appid === undefined ? undefined : send(searchApplication(appid, { q }), { signal }),
+        send(searchDeployment({ q }), { signal }),
       ]);
       const pages = findPages(q, appid, inApplication, inDeployment);
       const address = addressOfId(q, appid);

@@ -1,6 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { changeOwnPassword } from "../api/operators.ts";
+import { changeOwnOperator } from "../api/admin.ts";
+import { send } from "../api/send.ts";
 import { fieldErrors } from "../lib/call-error.ts";
 import { Button } from "../ui/button.tsx";
 import { DialogActions } from "../ui/dialog.tsx";
@@ -24,7 +25,7 @@ export function PasswordForm({ known, beside }: PasswordFormProps) {
 
   async function submit() {
     try {
-      await changeOwnPassword({ password, currentPassword });
+      await send(changeOwnOperator({ password, currentPassword }));
     } catch (error) {
       if (!("password" in fieldErrors(error))) setAsked(true); // the current password may have changed
       throw error;

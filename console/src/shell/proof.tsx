@@ -1,5 +1,6 @@
 import { useState, useSyncExternalStore } from "react";
-import { provePassword } from "../api/sessions.ts";
+import { send } from "../api/send.ts";
+import { proveOperatorPassword } from "../api/sessions.ts";
 import { CallError } from "../lib/call-error.ts";
 import { TextField } from "../ui/fields.tsx";
 import { FormDialog } from "../ui/form-dialog.tsx";
@@ -38,7 +39,7 @@ export function PasswordQuestion() {
   }
 
   async function submit() {
-    await provePassword({ password });
+    await send(proveOperatorPassword({ password }));
     close();
     asked?.onProved();
   }

@@ -1,14 +1,13 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { lastUse } from "../api/call.ts";
-import { getSession } from "../api/sessions.ts";
-import { formatRelative, parseTime } from "../lib/format.ts";
+import { lastUse } from "../api/send.ts";
+import { formatRelative } from "../lib/format.ts";
 import ClockAlert from "../lib/icons/clock-alert.ts";
 import LockOpen from "../lib/icons/lock-open.ts";
 import { Button } from "../ui/button.tsx";
 import { Notice } from "../ui/states.tsx";
 import { showError } from "../ui/toast.tsx";
-import { sessionQuery, useSession } from "./session.ts";
+import { getSession, sessionQuery, useSession } from "./session.ts";
 
 const warningMs = 5 * 60_000;
 const lookMs = 1000;
@@ -18,7 +17,7 @@ export function SessionEndsSoon() {
   const { expires, idleMs } = useSession();
   const queries = useQueryClient();
   const now = useNow();
-  const [byAge, byIdleness] = [parseTime(expires), lastUse() + idleMs];
+  const [byAge, byIdleness] = [expires.getTime(), lastUse() + idleMs];
   const end = Math.min(byAge, byIdleness);
   // A session with an idle time-out of a few minutes must not show the warning permanently.
   if (end <= now || end - now > Math.min(warningMs, idleMs / 2)) return null;
@@ -31,7 +30,7 @@ export function SessionEndsSoon() {
     }
   }
 
-  const when = formatRelative(`/Date(${end})/`, now);
+  const when = formatRelative(new Date(end), now);
   if (byAge <= byIdleness)
     return <Notice icon={ClockAlert}>Your session ends {when}. Then you sign in again, and nothing is lost.</Notice>;
   return (

@@ -1,7 +1,9 @@
 import { type QueryClient, queryOptions, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { useEffect, useSyncExternalStore } from "react";
-import { onSessionEnd } from "../api/call.ts";
-import { getSession, type Role, type Session } from "../api/sessions.ts";
+import type { CurrentOperatorSession, OperatorRole } from "../api/admin.ts";
+import { type CallOptions, known, onSessionEnd, send } from "../api/send.ts";
+import { findOperatorSession } from "../api/sessions.ts";
+import { CallError } from "../lib/call-error.ts";
 
 export const sessionQuery = queryOptions({
   queryKey: ["session"],
@@ -10,16 +12,23 @@ export const sessionQuery = queryOptions({
   retry: false,
 });
 
-/** The session; only for screens inside the frame, which waits for it. */
-export function useSession(): Session {
+/** The session of the browser's cookie; only for screens inside the frame, which waits for it. */
+export function useSession(): CurrentOperatorSession {
   return useSuspenseQuery(sessionQuery).data;
 }
 
-const ranks: readonly Role[] = ["viewer", "editor", "owner"];
+/** @throws CallError AuthFailed without a session; the response is not an HTTP error, because browsers log those */
+export async function getSession(options?: CallOptions): Promise<CurrentOperatorSession> {
+  const { session } = await send(findOperatorSession(), options);
+  if (session === undefined) throw new CallError(401, { error: "AuthFailed", message: "You are not signed in." });
+  return session;
+}
+
+const ranks: readonly OperatorRole[] = ["viewer", "editor", "owner"];
 
 /** Whether the operator has at least this role. Actions that a role does not allow are not offered. */
-export function useRole(least: Role): boolean {
-  return ranks.indexOf(useSession().operator.role) >= ranks.indexOf(least);
+export function useRole(least: OperatorRole): boolean {
+  return ranks.indexOf(known(useSession().operator.role)) >= ranks.indexOf(least);
 }
 
 const listeners = new Set<() => void>();

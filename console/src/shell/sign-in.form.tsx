@@ -1,5 +1,6 @@
 import { useState } from "react";
-import { signIn } from "../api/sessions.ts";
+import { send } from "../api/send.ts";
+import { createOperatorSession } from "../api/sessions.ts";
 import { Button } from "../ui/button.tsx";
 import { Checkbox, Form, TextField } from "../ui/fields.tsx";
 import { enterEverywhere } from "./session.ts";
@@ -16,7 +17,7 @@ export function SignInForm({ name: known, onSignedIn }: SignInFormProps) {
   const [isPersistent, setPersistent] = useState(false);
 
   async function submit() {
-    await signIn({ name, password, cookie: true, isPersistent });
+    await send(createOperatorSession({ name, password, cookie: true, isPersistent }));
     enterEverywhere();
     setPassword("");
     await onSignedIn(password);

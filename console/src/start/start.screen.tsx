@@ -1,9 +1,8 @@
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import type { Device } from "../api/devices.ts";
-import { createKey } from "../api/keys.ts";
-import { type AnsweredCall, idOfCall, useTail } from "../api/requests.ts";
-import { useArrivedKinds, useFirstDevice } from "../api/start.ts";
+import { type AnsweredRequest, createApplicationKey, type OperatedDevice } from "../api/admin.ts";
+import { idOfCall, useTail } from "../api/requests.ts";
+import { send } from "../api/send.ts";
 import { showInvisible } from "../lib/format.ts";
 import CircleCheckBig from "../lib/icons/circle-check-big.ts";
 import CircleDashed from "../lib/icons/circle-dashed.ts";
@@ -22,6 +21,7 @@ import { Time } from "../ui/time.tsx";
 import { showError } from "../ui/toast.tsx";
 import styles from "./start.module.css";
 import { programs } from "./start.programs.ts";
+import { useArrivedKinds, useFirstDevice } from "./start.progress.ts";
 import { type Step, shellSteps } from "./start.snippets.ts";
 
 const placeholder = "YOUR_KEY";
@@ -147,7 +147,7 @@ function Key({ appid, appkey, onKey }: KeyProps) {
     setPending(true);
     try {
       const remedy = "The key may exist all the same: see the list of keys, and retire it.";
-      onKey((await explainLoss(() => createKey({ appid, label: "Start" }), remedy)).appkey);
+      onKey((await explainLoss(() => send(createApplicationKey(appid, { label: "Start" })), remedy)).appkey);
     } catch (error) {
       showError(error);
     }
@@ -188,14 +188,14 @@ function Key({ appid, appkey, onKey }: KeyProps) {
 interface Arrival {
   readonly step: Step;
   /** The call of the step, if this server remembers it. */
-  readonly call: AnsweredCall | undefined;
+  readonly call: AnsweredRequest | undefined;
   readonly isDone: boolean;
 }
 
 interface ArrivalsProps {
   readonly appid: string;
   readonly arrivals: readonly Arrival[];
-  readonly refused: readonly AnsweredCall[];
+  readonly refused: readonly AnsweredRequest[];
 }
 
 const refusedShown = 3;
@@ -249,7 +249,7 @@ function Arrivals({ appid, arrivals, refused }: ArrivalsProps) {
   );
 }
 
-function describe({ platform, appVersion }: Device): string {
+function describe({ platform, appVersion }: OperatedDevice): string {
   return showInvisible(appVersion === undefined ? platform : `${platform} ${appVersion}`);
 }
 

@@ -1,5 +1,5 @@
-import type { Kind } from "../api/start.ts";
 import { serviceRoot } from "../lib/service-root.ts";
+import type { Kind } from "./start.progress.ts";
 
 export interface Step {
   /** The data that the step creates; a batch creates none itself. */

@@ -17,8 +17,8 @@ export function dateFilter(name: string, label: string): Filter {
 }
 
 /** The value of such a filter as a range of the API. It starts with a day, so that all pages of a list have the same range. */
-export function rangeSince(value: string | undefined, now = Date.now()): string | undefined {
+export function rangeSince(value: string | undefined, now = Date.now()): { readonly from: Date } | undefined {
   if (value === undefined) return undefined;
   const days = /^(\d{1,4})d$/.exec(value)?.[1];
-  return days === undefined ? `${value}-` : `/Date(${(Math.floor(now / dayMs) - Number(days)) * dayMs})/-`;
+  return { from: new Date(days === undefined ? value : (Math.floor(now / dayMs) - Number(days)) * dayMs) };
 }

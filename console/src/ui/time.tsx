@@ -1,12 +1,12 @@
 import { Suspense, useContext, useRef, useState } from "react";
-import { formatExact, formatRelative, parseTime } from "../lib/format.ts";
+import { formatExact, formatRelative } from "../lib/format.ts";
 import { usePreferences } from "../lib/preferences.ts";
 import { ActiveRow } from "./active-row.ts";
 import { Tip } from "./button.tsx";
 import styles from "./parts.module.css";
 
 interface TimeProps {
-  readonly value: string;
+  readonly value: Date;
   /** To the second, for logs. */
   readonly isExact?: boolean;
 }
@@ -17,7 +17,7 @@ export function Time({ value, isExact = false }: TimeProps) {
   const isInActiveRow = useContext(ActiveRow);
   const element = useRef<HTMLTimeElement>(null);
   const [isNear, setNear] = useState(false);
-  const dateTime = new Date(parseTime(value)).toISOString();
+  const dateTime = value.toISOString();
   const exact = formatExact(value);
   if (isExact) return <time dateTime={dateTime}>{exact}</time>;
   return (

@@ -1,6 +1,8 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { refetch } from "../api/refetch.ts";
-import { disableUser, enableUser, exportUser, type User } from "../api/users.ts";
+import { disableUser, downloadUser, enableUser, type OperatedUser } from "../api/admin.ts";
+import { refetch } from "../api/queries.ts";
+import { saveDownload } from "../api/save-download.ts";
+import { send } from "../api/send.ts";
 import { showInvisible } from "../lib/format.ts";
 import Ban from "../lib/icons/ban.ts";
 import CircleCheck from "../lib/icons/circle-check.ts";
@@ -9,7 +11,6 @@ import LogOut from "../lib/icons/log-out.ts";
 import Mail from "../lib/icons/mail.ts";
 import Pencil from "../lib/icons/pencil.ts";
 import Trash from "../lib/icons/trash-2.ts";
-import { saveFile, saveFrom } from "../lib/save-file.ts";
 import { useRole } from "../shell/session.ts";
 import type { MenuAction } from "../ui/menu.tsx";
 import { act } from "../ui/toast.tsx";
@@ -17,7 +18,7 @@ import { act } from "../ui/toast.tsx";
 /** An action that asks for confirmation before it runs. */
 export interface OpenedDialog {
   readonly dialog: "edit" | "send-reset" | "export" | "end-tokens" | "erase";
-  readonly user: User;
+  readonly user: OperatedUser;
 }
 
 /** The actions of an operator on a user. */
@@ -25,12 +26,12 @@ export function useUserActs(appid: string, onDialog: (opened: OpenedDialog) => v
   const isEditor = useRole("editor");
   const refresh = useRefreshUsers(appid);
 
-  async function change(run: typeof disableUser, { id }: User) {
-    await run({ appid, userId: id });
+  async function change(run: typeof disableUser, { id }: OperatedUser) {
+    await send(run(appid, id));
     await refresh();
   }
 
-  function disable(user: User) {
+  function disable(user: OperatedUser) {
     const name = showInvisible(user.userName);
     return act(
       `Disabled ${name}.`,
@@ -39,7 +40,7 @@ export function useUserActs(appid: string, onDialog: (opened: OpenedDialog) => v
     );
   }
 
-  function enable(user: User) {
+  function enable(user: OperatedUser) {
     const name = showInvisible(user.userName);
     return act(
       `Enabled ${name}.`,
@@ -48,7 +49,7 @@ export function useUserActs(appid: string, onDialog: (opened: OpenedDialog) => v
     );
   }
 
-  function actionsOf(user: User): MenuAction[] {
+  function actionsOf(user: OperatedUser): MenuAction[] {
     if (!isEditor) return [];
     return [
       user.disabled === undefined
@@ -73,12 +74,10 @@ export function useUserActs(appid: string, onDialog: (opened: OpenedDialog) => v
 }
 
 /** Saves all stored data of the user. The server records it in the audit log. */
-export function saveExport(appid: string, { id, userName }: User): Promise<void> {
-  const parameters = { appid, userId: id };
-  return act(`Exporting ${showInvisible(userName)}: see the downloads of the browser.`, async () => {
-    const isSaved = saveFrom(exportUser.addressOf(parameters), `${id}.zip`);
-    if (!isSaved) saveFile(await exportUser(parameters), `${id}.zip`);
-  });
+export function saveExport(appid: string, { id, userName }: OperatedUser): Promise<void> {
+  return act(`Exporting ${showInvisible(userName)}: see the downloads of the browser.`, () =>
+    saveDownload(downloadUser(appid, id), `${id}.zip`),
+  );
 }
 
 /** Loads the views of the application's users again. */

@@ -1,5 +1,6 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
-import { getUser, type OfUser, type UserWithCounts } from "../api/users.ts";
+import { getOperatedUser, type OperatedUserWithCounts } from "../api/admin.ts";
+import { send } from "../api/send.ts";
 import { formatBounded, formatBytes } from "../lib/format.ts";
 import { DetailList } from "../ui/detail-list.tsx";
 import { Problem } from "../ui/fields.tsx";
@@ -7,10 +8,15 @@ import { Problem } from "../ui/fields.tsx";
 /** The maximum to which the server counts. */
 const countMax = 1000;
 
+export interface OfUser {
+  readonly appid: string;
+  readonly userId: string;
+}
+
 export function userQuery({ appid, userId }: OfUser) {
   return queryOptions({
     queryKey: ["users", appid, "one", userId],
-    queryFn: ({ signal }) => getUser({ appid, userId }, { signal }),
+    queryFn: ({ signal }) => send(getOperatedUser(appid, userId), { signal }),
   });
 }
 
@@ -21,7 +27,7 @@ export function UserCountsList(user: OfUser) {
   return data === undefined ? <p role="status">Counting …</p> : <CountsList counts={data.counts} />;
 }
 
-export function CountsList({ counts }: Pick<UserWithCounts, "counts">) {
+export function CountsList({ counts }: Pick<OperatedUserWithCounts, "counts">) {
   const { checkins, locations, metadata, files, fileBytes, identities, tokens } = counts;
   return (
     <DetailList

@@ -5,9 +5,10 @@ import {
   endTokensOfUser,
   eraseUser,
   getImpactOfUser,
-  type User,
-  type UserToken,
-} from "../api/users.ts";
+  type OperatedToken,
+  type OperatedUser,
+} from "../api/admin.ts";
+import { send } from "../api/send.ts";
 import { endOfId, showInvisible } from "../lib/format.ts";
 import Download from "../lib/icons/download.ts";
 import { Button } from "../ui/button.tsx";
@@ -36,12 +37,12 @@ export function UserDialog({ appid, opened, onClose }: UserDialogProps) {
   return <Opened appid={appid} user={opened.user} onClose={onClose} />;
 }
 
-function EndTokens({ appid, user: { id, userName }, onClose }: DialogProps & { readonly user: User }) {
+function EndTokens({ appid, user: { id, userName }, onClose }: DialogProps & { readonly user: OperatedUser }) {
   const refresh = useRefreshUsers(appid);
   const name = showInvisible(userName);
 
   async function confirm() {
-    await endTokensOfUser({ appid, userId: id });
+    await send(endTokensOfUser(appid, id));
     await refresh();
     showToast(`Ended all sign-ins of ${name}.`);
   }
@@ -63,7 +64,7 @@ function EndTokens({ appid, user: { id, userName }, onClose }: DialogProps & { r
   );
 }
 
-function ExportUser({ appid, user, onClose }: DialogProps & { readonly user: User }) {
+function ExportUser({ appid, user, onClose }: DialogProps & { readonly user: OperatedUser }) {
   async function submit() {
     await saveExport(appid, user);
     onClose();
@@ -92,14 +93,14 @@ function ExportUser({ appid, user, onClose }: DialogProps & { readonly user: Use
   );
 }
 
-function EraseUser({ appid, user, onClose }: DialogProps & { readonly user: User }) {
+function EraseUser({ appid, user, onClose }: DialogProps & { readonly user: OperatedUser }) {
   const { id, userName } = user;
   const navigate = useNavigate();
   const refresh = useRefreshUsers(appid);
   const name = showInvisible(userName);
 
   async function confirm() {
-    await eraseUser({ appid, userId: id, confirm: id });
+    await send(eraseUser(appid, id, { confirm: id }));
     await navigate({ to: "/apps/$appid/users", params: { appid }, search: {} });
     await refresh();
     showToast(`Erased ${name}.`);
@@ -133,7 +134,7 @@ function EraseUser({ appid, user, onClose }: DialogProps & { readonly user: User
 function UserImpact({ appid, userId }: { readonly appid: string; readonly userId: string }) {
   const { data, error } = useQuery({
     queryKey: ["users", appid, "impact", userId],
-    queryFn: ({ signal }) => getImpactOfUser({ appid, userId }, { signal }),
+    queryFn: ({ signal }) => send(getImpactOfUser(appid, userId), { signal }),
     staleTime: 0,
   });
   if (error !== null) return <Problem error={error} />;
@@ -150,7 +151,7 @@ const dialogs = {
 
 interface EndTokenProps extends DialogProps {
   readonly userId: string;
-  readonly token: UserToken;
+  readonly token: OperatedToken;
 }
 
 /** Asks for confirmation before one token is revoked. */
@@ -158,7 +159,7 @@ export function EndToken({ appid, userId, token: { id, platform, deviceID }, onC
   const refresh = useRefreshUsers(appid);
 
   async function confirm() {
-    await endTokenOfUser({ appid, userId, tokenId: id });
+    await send(endTokenOfUser(appid, userId, id));
     await refresh();
     showToast("Ended the sign-in.");
   }

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import { type Erasures, listErasures } from "../api/users.ts";
+import { type Erasures, listErasures } from "../api/admin.ts";
+import { send } from "../api/send.ts";
 import { formatBytes, formatCount } from "../lib/format.ts";
 import Eraser from "../lib/icons/eraser.ts";
 import { IdChip } from "../ui/id-chip.tsx";
@@ -16,7 +17,7 @@ export function ErasuresInProgress({ appid }: { readonly appid: string }) {
   const { data } = useQuery({
     queryKey: ["users", appid, "erasures"],
     queryFn: ({ signal, client, queryKey }) =>
-      listErasures({ appid }, { signal, isPolling: client.getQueryData(queryKey) !== undefined }),
+      send(listErasures(appid), { signal, isPolling: client.getQueryData(queryKey) !== undefined }),
     refetchInterval: ({ state }) => (state.data !== undefined && state.data.users.length > 0 ? everyMs : false),
   });
   if (data === undefined || data.users.length === 0) return null;

@@ -1,6 +1,13 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { changeUser, createUser, sendPasswordReset, type User, type UserChange } from "../api/users.ts";
+import {
+  type ChangeOperatedUserRequest,
+  changeOperatedUser,
+  createOperatedUser,
+  type OperatedUser,
+  sendPasswordReset,
+} from "../api/admin.ts";
+import { send } from "../api/send.ts";
 import { showInvisible } from "../lib/format.ts";
 import { Button } from "../ui/button.tsx";
 import { Checkbox, TextField } from "../ui/fields.tsx";
@@ -15,7 +22,7 @@ interface FormProps {
 }
 
 interface UserFormProps extends FormProps {
-  readonly user: User;
+  readonly user: OperatedUser;
 }
 
 /** Asks for the fields of a sign-up, and opens the new user. */
@@ -33,7 +40,8 @@ export function AddUser({ appid, onClose }: FormProps) {
   }
 
   async function submit() {
-    const { id, userName } = await createUser({ appid, ...given });
+    const { username, ...rest } = given;
+    const { id, userName } = await send(createOperatedUser(appid, { userName: username, ...rest }));
     await refresh();
     showToast(`Added ${showInvisible(userName)}.`);
     await navigate({ to: "/apps/$appid/users/$userId", params: { appid, userId: id } });
@@ -85,8 +93,8 @@ export function EditUser({ appid, user, onClose }: UserFormProps) {
   const refresh = useRefreshUsers(appid);
   const field = fieldsOf(given, setGiven);
 
-  async function change(fields: UserChange) {
-    await changeUser({ appid, userId: user.id, ...fields });
+  async function change(fields: ChangeOperatedUserRequest) {
+    await send(changeOperatedUser(appid, user.id, fields));
     await refresh();
   }
 
@@ -132,14 +140,14 @@ export function EditUser({ appid, user, onClose }: UserFormProps) {
   );
 }
 
-function editableOf({ userName, firstName = "", lastName = "", email = "", celebMode, locationFuzzing }: User) {
+function editableOf({ userName, firstName = "", lastName = "", email = "", celebMode, locationFuzzing }: OperatedUser) {
   return { username: userName, firstName, lastName, email, celebMode, locationFuzzing };
 }
 
 type Editable = ReturnType<typeof editableOf>;
 
 /** The fields that differ between two states. */
-function differences(from: Editable, to: Editable): UserChange {
+function differences(from: Editable, to: Editable): ChangeOperatedUserRequest {
   const former = new Map<string, unknown>(Object.entries(from));
   return Object.fromEntries(Object.entries(to).filter(([name, value]) => former.get(name) !== value));
 }
@@ -152,7 +160,7 @@ export function SendReset({ appid, user: { id, userName, email = "" }, onClose }
   const field = fieldsOf(given, setGiven);
 
   async function submit() {
-    await sendPasswordReset({ appid, userId: id, ...(isOwn && given) });
+    await send(sendPasswordReset(appid, id, isOwn ? given : undefined));
     await refresh();
     showToast(`A reset code is on its way to ${showInvisible(email)}.`);
     onClose();

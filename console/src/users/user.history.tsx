@@ -1,7 +1,7 @@
 import { Link, useSearch } from "@tanstack/react-router";
-import { type AuditEntry, listAudit } from "../api/audit.ts";
-import { usePages } from "../api/pages.ts";
-import type { OfUser } from "../api/users.ts";
+import { type AuditEntry, listAudit } from "../api/admin.ts";
+import { usePages } from "../api/queries.ts";
+import { send } from "../api/send.ts";
 import { showInvisible } from "../lib/format.ts";
 import History from "../lib/icons/history.ts";
 import { actorName, partsOf, refusalOf, wordsOf } from "../shell/audit-words.ts";
@@ -11,6 +11,7 @@ import { IdChip } from "../ui/id-chip.tsx";
 import { Split } from "../ui/page.tsx";
 import { EmptyState } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
+import type { OfUser } from "./user.counts.tsx";
 import styles from "./users.module.css";
 
 const columns: readonly Column<AuditEntry>[] = [
@@ -36,7 +37,7 @@ export function UserHistory({ appid, userId }: OfUser) {
   const isBy = useSearch({ from: "/frame/apps/$appid/users/$userId" }).by === "user";
   const filter = isBy ? { actor: userId } : { target: userId };
   const pages = usePages(["audit", appid, filter], (page, options) =>
-    listAudit({ appid, ...filter, ...page }, options),
+    send(listAudit({ appid, ...filter, ...page }), options),
   );
   return (
     <>

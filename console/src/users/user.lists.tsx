@@ -1,17 +1,17 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { usePages } from "../api/pages.ts";
 import {
-  type CheckinOfUser,
-  type DeviceOfUser,
   type Identity,
-  listCheckinsOfUser,
   listDevicesOfUser,
   listIdentitiesOfUser,
   listTokensOfUser,
-  type OfUser,
-  type UserToken,
-} from "../api/users.ts";
+  type OperatedCheckin,
+  type OperatedDevice,
+  type OperatedToken,
+  searchOperatedCheckins,
+} from "../api/admin.ts";
+import { usePages } from "../api/queries.ts";
+import { send } from "../api/send.ts";
 import { showInvisible } from "../lib/format.ts";
 import IdCard from "../lib/icons/id-card.ts";
 import KeyRound from "../lib/icons/key-round.ts";
@@ -24,9 +24,10 @@ import { IdChip } from "../ui/id-chip.tsx";
 import { Split } from "../ui/page.tsx";
 import { EmptyState } from "../ui/states.tsx";
 import { Time } from "../ui/time.tsx";
+import type { OfUser } from "./user.counts.tsx";
 import { EndToken } from "./user.dialogs.tsx";
 
-const tokenColumns: readonly Column<UserToken>[] = [
+const tokenColumns: readonly Column<OperatedToken>[] = [
   {
     name: "Platform",
     width: "minmax(120px, 1fr)",
@@ -46,10 +47,10 @@ const tokenColumns: readonly Column<UserToken>[] = [
 
 /** The tokens of a user, each of one sign-in. */
 export function UserSignIns(user: OfUser) {
-  const [ended, setEnded] = useState<UserToken>();
+  const [ended, setEnded] = useState<OperatedToken>();
   const isEditor = useRole("editor");
   const pages = usePages(["users", user.appid, "tokens", user.userId], (page, options) =>
-    listTokensOfUser({ ...user, ...page }, options),
+    send(listTokensOfUser(user.appid, user.userId, page), options),
   );
   return (
     <Split>
@@ -74,7 +75,7 @@ export function UserSignIns(user: OfUser) {
   );
 }
 
-const deviceColumns: readonly Column<DeviceOfUser>[] = [
+const deviceColumns: readonly Column<OperatedDevice>[] = [
   {
     name: "Platform",
     width: "minmax(120px, 1fr)",
@@ -102,7 +103,7 @@ export function UserDevices(user: OfUser) {
   const { appid } = user;
   const navigate = useNavigate();
   const pages = usePages(["users", appid, "devices", user.userId], (page, options) =>
-    listDevicesOfUser({ ...user, ...page }, options),
+    send(listDevicesOfUser(user.appid, user.userId, page), options),
   );
   return (
     <Split>
@@ -122,7 +123,10 @@ export function UserDevices(user: OfUser) {
   );
 }
 
-const checkinColumns: readonly Column<CheckinOfUser>[] = [
+/** Without the true location, so that no screen shows it. */
+type ShownCheckin = Omit<OperatedCheckin, "location">;
+
+const checkinColumns: readonly Column<ShownCheckin>[] = [
   {
     name: "Comment",
     width: "minmax(160px, 2fr)",
@@ -156,7 +160,7 @@ function degrees(value: number): string {
 
 export function UserCheckins({ appid, userId }: OfUser) {
   const pages = usePages(["users", appid, "checkins", userId], (page, options) =>
-    listCheckinsOfUser({ appid, userID: userId, ...page }, options),
+    send(searchOperatedCheckins(appid, { userID: userId, ...page }), options),
   );
   return (
     <Split>
@@ -198,7 +202,7 @@ const identityColumns: readonly Column<Identity>[] = [
 
 export function UserIdentities(user: OfUser) {
   const pages = usePages(["users", user.appid, "identities", user.userId], (page, options) =>
-    listIdentitiesOfUser({ ...user, ...page }, options),
+    send(listIdentitiesOfUser(user.appid, user.userId, page), options),
   );
   return (
     <Split>

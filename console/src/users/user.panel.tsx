@@ -1,4 +1,4 @@
-import type { User } from "../api/users.ts";
+import type { OperatedUser } from "../api/admin.ts";
 import { showInvisible } from "../lib/format.ts";
 import ArrowRight from "../lib/icons/arrow-right.ts";
 import { Avatar } from "../shell/avatar.tsx";
@@ -14,7 +14,7 @@ import styles from "./users.module.css";
 
 interface UserPanelProps {
   readonly appid: string;
-  readonly user: User;
+  readonly user: OperatedUser;
   readonly actions: readonly MenuAction[];
   readonly onOpen: () => void;
   readonly onClose: () => void;

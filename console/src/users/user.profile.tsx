@@ -1,4 +1,4 @@
-import type { UserWithCounts } from "../api/users.ts";
+import type { OperatedUserWithCounts } from "../api/admin.ts";
 import { formatDay, showInvisible, showOptional } from "../lib/format.ts";
 import { DetailList } from "../ui/detail-list.tsx";
 import { Section, Sections } from "../ui/page.tsx";
@@ -6,7 +6,7 @@ import { Time } from "../ui/time.tsx";
 import { CountsList } from "./user.counts.tsx";
 import { signInOf } from "./user.facts.tsx";
 
-export function UserProfile({ user }: { readonly user: UserWithCounts }) {
+export function UserProfile({ user }: { readonly user: OperatedUserWithCounts }) {
   const { userName, firstName, lastName, email, gender, dateOfBirth, tag, disabled, created, lastModified } = user;
   return (
     <Sections>

@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import type { OfUser } from "../api/users.ts";
 import { CallHistory } from "../shell/call.history.tsx";
+import type { OfUser } from "./user.counts.tsx";
 
 export function UserRequests({ appid, userId }: OfUser) {
   const { panel } = useSearch({ from: "/frame/apps/$appid/users/$userId" });

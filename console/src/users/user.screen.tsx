@@ -1,9 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { type DeviceOfUser, listDevicesOfUser, type UserWithCounts } from "../api/users.ts";
+import { listDevicesOfUser, type OperatedDevice, type OperatedUserWithCounts } from "../api/admin.ts";
+import { send } from "../api/send.ts";
 import { useActs } from "../lib/acts.ts";
-import { formatCount, parseTime, showInvisible } from "../lib/format.ts";
+import { formatCount, showInvisible } from "../lib/format.ts";
 import Ellipsis from "../lib/icons/ellipsis.ts";
 import { Avatar } from "../shell/avatar.tsx";
 import { TabLinks } from "../shell/tab.links.tsx";
@@ -50,7 +51,7 @@ export function UserScreen() {
   );
 }
 
-function LoadedUser({ appid, user }: { readonly appid: string; readonly user: UserWithCounts }) {
+function LoadedUser({ appid, user }: { readonly appid: string; readonly user: OperatedUserWithCounts }) {
   const { id, userName } = user;
   const search = useSearch({ from: "/frame/apps/$appid/users/$userId" });
   const current = tabs.find((tab) => tab === search.tab) ?? "profile";
@@ -94,12 +95,12 @@ function LoadedUser({ appid, user }: { readonly appid: string; readonly user: Us
 }
 
 /** The user in one sentence. */
-function LineOfLife({ appid, user }: { readonly appid: string; readonly user: UserWithCounts }) {
+function LineOfLife({ appid, user }: { readonly appid: string; readonly user: OperatedUserWithCounts }) {
   const { id, created, lastLogin, counts } = user;
   const { tokens } = counts;
   const { data: devices } = useQuery({
     queryKey: ["users", appid, "devices", id, "first"],
-    queryFn: ({ signal }) => listDevicesOfUser({ appid, userId: id }, { signal }),
+    queryFn: ({ signal }) => send(listDevicesOfUser(appid, id), { signal }),
   });
   const lastSeen = devices && lastSeenOf(devices.pageResults);
   return (
@@ -118,15 +119,15 @@ function LineOfLife({ appid, user }: { readonly appid: string; readonly user: Us
   );
 }
 
-function lastSeenOf(devices: readonly DeviceOfUser[]): string | undefined {
+function lastSeenOf(devices: readonly OperatedDevice[]): Date | undefined {
   const times = devices.flatMap(({ lastSeen }) => lastSeen ?? []);
-  return times.toSorted((one, other) => parseTime(other) - parseTime(one))[0];
+  return times.toSorted((one, other) => other.getTime() - one.getTime())[0];
 }
 
 interface CurrentTabProps {
   readonly tab: Tab;
   readonly appid: string;
-  readonly user: UserWithCounts;
+  readonly user: OperatedUserWithCounts;
 }
 
 function CurrentTab({ tab, appid, user }: CurrentTabProps) {

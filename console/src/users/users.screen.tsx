@@ -1,8 +1,8 @@
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
-import type { CallOptions } from "../api/call.ts";
-import { type PageParameters, usePages } from "../api/pages.ts";
-import { listUsers, type User, type UserFilters } from "../api/users.ts";
+import { type OperatedUser, type SearchOperatedUsersQuery, searchOperatedUsers } from "../api/admin.ts";
+import { type PageParameters, usePages } from "../api/queries.ts";
+import { type CallOptions, queryOf, send } from "../api/send.ts";
 import { showInvisible } from "../lib/format.ts";
 import Plus from "../lib/icons/plus.ts";
 import Users from "../lib/icons/users.ts";
@@ -27,7 +27,7 @@ import { fullNameOf, signInOf, UserState } from "./user.facts.tsx";
 import { AddUser } from "./user.forms.tsx";
 import { UserPanel } from "./user.panel.tsx";
 
-const columnsOf = (appid: string): readonly Column<User>[] => [
+const columnsOf = (appid: string): readonly Column<OperatedUser>[] => [
   {
     name: "Picture",
     width: "36px",
@@ -81,7 +81,7 @@ export function UsersScreen() {
   const isEditor = useRole("editor");
   const { actionsOf } = useUserActs(appid, setOpened);
   const found = usePages(["users", appid, "list", search], (page, options) => findUsers(appid, search, page, options));
-  const isShown = ({ tag }: User) => search.testCallers === "shown" || tag !== testTag;
+  const isShown = ({ tag }: OperatedUser) => search.testCallers === "shown" || tag !== testTag;
   const pages = {
     ...found,
     rows: withoutRepetitions(found.rows).filter(isShown),
@@ -158,13 +158,13 @@ const userIdPattern = /^usr_[0-9a-z]{26}$/;
 
 /** A page of users. The first page starts with matches by identity and by the beginning of a first or last name. */
 async function findUsers(appid: string, { q, ...others }: Search, page: PageParameters, options: CallOptions) {
-  const finding = listUsers({ appid, ...readFilters({ q, ...others }), ...page }, options);
+  const finding = send(searchOperatedUsers(appid, { ...readFilters({ q, ...others }), ...page }), options);
   if (q === undefined || page.pagingToken !== undefined) return finding;
-  const alike = { appid, ...readFilters(others) };
+  const alike = readFilters(others);
   const [found, holders, namesakes] = await Promise.all([
     finding,
-    listUsers({ ...alike, identityProviderID: q, pageSize: holdersMax }, options),
-    listUsers({ ...alike, name: q, pageSize: namesakesMax }, options),
+    send(searchOperatedUsers(appid, { ...alike, identityProviderID: q, pageSize: holdersMax }), options),
+    send(searchOperatedUsers(appid, { ...alike, name: q, pageSize: namesakesMax }), options),
   ]);
   return { ...found, pageResults: [...holders.pageResults, ...namesakes.pageResults, ...found.pageResults] };
 }
@@ -174,21 +174,21 @@ const holdersMax = 20;
 const namesakesMax = 100;
 
 /** A user may be found in several ways. */
-function withoutRepetitions(users: readonly User[]): User[] {
+function withoutRepetitions(users: readonly OperatedUser[]): OperatedUser[] {
   const ids = new Set<string>();
   return users.filter(({ id }) => !ids.has(id) && ids.add(id));
 }
 
 type Search = Partial<Record<"q" | "testCallers" | "disabled" | "created" | "lastModified" | "sortOrder", string>>;
 
-function readFilters({ q, disabled, created, lastModified, sortOrder }: Search): UserFilters {
-  return {
+function readFilters({ q, disabled, created, lastModified, sortOrder }: Search): SearchOperatedUsersQuery {
+  return queryOf<SearchOperatedUsersQuery>({
     ...(q !== undefined && (q.includes("@") ? { emailPrefix: q } : { userNamePrefix: q })),
     disabled,
     created: rangeSince(created),
     lastModified: rangeSince(lastModified),
     sortOrder,
-  };
+  });
 }
 
 function NoUsers({ appid }: { readonly appid: string }) {

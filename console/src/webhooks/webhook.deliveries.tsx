@@ -1,10 +1,15 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { usePages } from "../api/pages.ts";
-import { refetch } from "../api/refetch.ts";
-import { type Delivery, listDeliveries, type OfWebhook, repeatDelivery } from "../api/webhooks.ts";
-import { parseTime, showInvisible } from "../lib/format.ts";
+import {
+  type ListWebhookDeliveriesQuery,
+  listWebhookDeliveries,
+  repeatWebhookDelivery,
+  type WebhookDelivery,
+} from "../api/admin.ts";
+import { refetch, usePages } from "../api/queries.ts";
+import { queryOf, send } from "../api/send.ts";
+import { showInvisible } from "../lib/format.ts";
 import Send from "../lib/icons/send.ts";
 import { useRole } from "../shell/session.ts";
 import { Button } from "../ui/button.tsx";
@@ -22,7 +27,7 @@ import { act } from "../ui/toast.tsx";
 import { Response } from "./webhook.response.tsx";
 import { DeliveryState } from "./webhook.words.tsx";
 
-const columns: readonly Column<Delivery>[] = [
+const columns: readonly Column<WebhookDelivery>[] = [
   { name: "Event", width: "minmax(150px, 2fr)", narrow: "title", render: ({ type }) => showInvisible(type) },
   { name: "State", width: "minmax(180px, 1fr)", narrow: "end", render: ({ state }) => <DeliveryState state={state} /> },
   { name: "Answer", width: "minmax(150px, 1.5fr)", narrow: "line", render: (delivery) => answerOf(delivery) },
@@ -52,20 +57,24 @@ const filters: readonly Filter[] = [
 
 const savedViews = [{ label: "Dead letters", values: { state: "dead" } }];
 
+interface OfWebhook {
+  readonly appid: string;
+  readonly webhookId: string;
+}
+
 /** The deliveries, and their results. */
-export function Deliveries(ofWebhook: OfWebhook) {
-  const { appid, webhookId } = ofWebhook;
+export function Deliveries({ appid, webhookId }: OfWebhook) {
   const { panel, tab: _, ...search } = useSearch({ from: "/frame/apps/$appid/webhooks/$webhookId" });
   const navigate = useNavigate({ from: "/apps/$appid/webhooks/$webhookId" });
-  const { repeat, repeating } = useRepeat(ofWebhook);
+  const { repeat, repeating } = useRepeat({ appid, webhookId });
   const isEditor = useRole("editor");
   const wire = { ...search, created: rangeSince(search.created) };
   const pages = usePages(["webhooks", appid, webhookId, "deliveries", wire], (page, options) =>
-    listDeliveries({ ...ofWebhook, ...wire, ...page }, options),
+    send(listWebhookDeliveries(appid, webhookId, { ...queryOf<ListWebhookDeliveriesQuery>(wire), ...page }), options),
   );
   const open = pages.rows.find(({ id }) => id === panel);
   const show = (values: FilterValues, replace: boolean) => void navigate({ search: values, replace });
-  const actionsOf = (delivery: Delivery): MenuAction[] => [
+  const actionsOf = (delivery: WebhookDelivery): MenuAction[] => [
     { label: "Send again", icon: Send, run: () => void repeat(delivery) },
   ];
   const chips = { filters, values: search, onChange: (values: FilterValues) => show(values, false) };
@@ -105,8 +114,8 @@ export function Deliveries(ofWebhook: OfWebhook) {
 }
 
 interface DeliveryPanelProps {
-  readonly delivery: Delivery;
-  readonly onRepeat: ((delivery: Delivery) => Promise<void>) | undefined;
+  readonly delivery: WebhookDelivery;
+  readonly onRepeat: ((delivery: WebhookDelivery) => Promise<void>) | undefined;
   readonly isRepeating: boolean;
   readonly onClose: () => void;
 }
@@ -140,16 +149,16 @@ function DeliveryPanel({ delivery, onRepeat, isRepeating, onClose }: DeliveryPan
 }
 
 /** Sends a delivery again, but not while it is being asked for already: each call sends it once more. */
-function useRepeat(ofWebhook: OfWebhook) {
+function useRepeat({ appid, webhookId }: OfWebhook) {
   const queries = useQueryClient();
   const [repeating, setRepeating] = useState<readonly string[]>([]);
 
-  async function repeat({ id, type }: Delivery): Promise<void> {
+  async function repeat({ id, type }: WebhookDelivery): Promise<void> {
     if (repeating.includes(id)) return;
     setRepeating((now) => [...now, id]);
     await act(`Sending ${showInvisible(type)} again.`, async () => {
-      await repeatDelivery({ ...ofWebhook, deliveryId: id });
-      await refetch(queries, ["webhooks", ofWebhook.appid, ofWebhook.webhookId]);
+      await send(repeatWebhookDelivery(appid, webhookId, id));
+      await refetch(queries, ["webhooks", appid, webhookId]);
     });
     setRepeating((now) => now.filter((each) => each !== id));
   }
@@ -158,12 +167,12 @@ function useRepeat(ofWebhook: OfWebhook) {
 }
 
 /** An attempt whose time has come is on its way. */
-function Due({ at }: { readonly at: string }) {
-  return parseTime(at) <= Date.now() ? "due" : <Time value={at} />;
+function Due({ at }: { readonly at: Date }) {
+  return at.getTime() <= Date.now() ? "due" : <Time value={at} />;
 }
 
 /** The status of the answer, or the reason why there was none. */
-function answerOf({ status, error }: Delivery): string | undefined {
+function answerOf({ status, error }: WebhookDelivery): string | undefined {
   if (status !== undefined) return String(status);
   return error === undefined ? undefined : `none: ${showInvisible(error)}`;
 }

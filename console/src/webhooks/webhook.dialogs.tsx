@@ -2,11 +2,13 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import {
   deleteWebhook,
+  type RotatedWebhookSecret,
   redeliverWebhook,
   rotateWebhookSecret,
   type Webhook,
   type WebhookTest,
-} from "../api/webhooks.ts";
+} from "../api/admin.ts";
+import { send } from "../api/send.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import { Button } from "../ui/button.tsx";
 import { DangerDialog } from "../ui/danger-dialog.tsx";
@@ -38,11 +40,11 @@ const overlaps = [
 /** Creates another secret; for some time both sign, so that the receiver can change over. */
 export function RotateSecret({ appid, webhook: { id, secrets }, onClose }: DialogProps) {
   const [hours, setHours] = useState("24");
-  const [rotated, setRotated] = useState<{ readonly secret: string; readonly previousEnds?: string }>();
+  const [rotated, setRotated] = useState<RotatedWebhookSecret>();
   const refresh = useRefreshWebhooks(appid);
 
   async function submit() {
-    setRotated(await rotateWebhookSecret({ appid, webhookId: id, overlapHours: Number(hours) }));
+    setRotated(await send(rotateWebhookSecret(appid, id, { overlapHours: Number(hours) })));
     await refresh();
   }
 
@@ -111,7 +113,7 @@ export function DeleteWebhook({ appid, webhook, onClose }: DialogProps) {
   const refresh = useRefreshWebhooks(appid);
 
   async function confirm() {
-    await deleteWebhook({ appid, webhookId: webhook.id });
+    await send(deleteWebhook(appid, webhook.id));
     await navigate({ to: "/apps/$appid/webhooks", params: { appid } });
     await refresh();
     showToast(`Deleted the webhook ${nameOf(webhook)}.`);
@@ -139,7 +141,7 @@ export function RedeliverDead({ appid, webhook: { id }, onClose }: DialogProps) 
   const refresh = useRefreshWebhooks(appid);
 
   async function confirm() {
-    const { accepted } = await redeliverWebhook({ appid, webhookId: id });
+    const { accepted } = await send(redeliverWebhook(appid, id));
     await refresh();
     showToast(accepted === 0 ? "No delivery is dead." : `Sending ${formatNumber(accepted)} events again.`);
   }

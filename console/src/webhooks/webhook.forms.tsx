@@ -1,8 +1,9 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { refetch } from "../api/refetch.ts";
-import { type CreatedWebhook, changeWebhook, createWebhook, type Webhook } from "../api/webhooks.ts";
+import { type CreatedWebhook, changeWebhook, createWebhook, type Webhook, type WebhookFormat } from "../api/admin.ts";
+import { refetch } from "../api/queries.ts";
+import { known, send } from "../api/send.ts";
 import { CallError } from "../lib/call-error.ts";
 import { EventTypes } from "../shell/event-types.tsx";
 import { useRole } from "../shell/session.ts";
@@ -21,7 +22,7 @@ interface Draft {
   readonly url: string;
   readonly types: readonly string[];
   readonly name: string;
-  readonly format: Webhook["format"];
+  readonly format: WebhookFormat;
   readonly headers: string;
   readonly concurrency: string;
   readonly timeoutMs: string;
@@ -51,7 +52,7 @@ export function AddWebhook({ appid, onClose }: FormProps) {
   const refresh = useRefreshWebhooks(appid);
 
   async function submit() {
-    setCreated(await createWebhook({ appid, ...readDraft(draft) }));
+    setCreated(await send(createWebhook(appid, readDraft(draft))));
     await refresh();
   }
 
@@ -97,7 +98,7 @@ export function EditWebhook({ appid, webhook, onClose }: EditProps) {
     const given = Object.entries(readDraft(draft));
     // Unchanged fields are not sent, because another operator may have changed them.
     const changed = given.filter(([name]) => isChanged(name as keyof Draft));
-    if (changed.length > 0) await changeWebhook({ appid, webhookId: webhook.id, ...Object.fromEntries(changed) });
+    if (changed.length > 0) await send(changeWebhook(appid, webhook.id, Object.fromEntries(changed)));
     await refresh();
     showToast("Saved the webhook.");
     onClose();
@@ -168,7 +169,7 @@ function draftOf(webhook: Webhook): Draft {
     timeoutMs: String(timeoutMs),
     perSecond: String(perSecond),
   };
-  return { url, types, name, format, headers: "", trueLocations, ...numbers };
+  return { url, types, name, format: known(format), headers: "", trueLocations, ...numbers };
 }
 
 /** @throws CallError that names the field */

@@ -1,14 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import {
-  getWebhook,
-  pauseWebhook,
-  resumeWebhook,
-  testWebhook,
-  type Webhook,
-  type WebhookTest,
-} from "../api/webhooks.ts";
+import { getWebhook, pauseWebhook, resumeWebhook, testWebhook, type Webhook, type WebhookTest } from "../api/admin.ts";
+import { known, send } from "../api/send.ts";
 import { useActs } from "../lib/acts.ts";
 import { showInvisible } from "../lib/format.ts";
 import CirclePause from "../lib/icons/circle-pause.ts";
@@ -46,7 +40,7 @@ export function WebhookScreen() {
   const isEditor = useRole("editor");
   const { data, error, refetch } = useQuery({
     queryKey: ["webhooks", appid, webhookId],
-    queryFn: ({ signal }) => getWebhook({ appid, webhookId }, { signal }),
+    queryFn: ({ signal }) => send(getWebhook(appid, webhookId), { signal }),
   });
   if (data === undefined) {
     return (
@@ -96,18 +90,17 @@ function WebhookActions({ appid, webhook, onOpen }: ActionsProps) {
   const refresh = useRefreshWebhooks(appid);
   const [isTesting, setTesting] = useState(false);
   const [tested, setTested] = useState<WebhookTest>();
-  const ofWebhook = { appid, webhookId: id };
   const test = async () => {
     setTesting(true);
-    await testWebhook(ofWebhook).then(setTested, showError);
+    await send(testWebhook(appid, id)).then(setTested, showError);
     setTesting(false);
   };
   const pause = async () => {
-    await pauseWebhook(ofWebhook);
+    await send(pauseWebhook(appid, id));
     await refresh();
   };
   const resume = (from: "stopped" | "now") => async () => {
-    await resumeWebhook({ ...ofWebhook, from });
+    await send(resumeWebhook(appid, id, { from }));
     await refresh();
   };
   const more: MenuAction[] = [
@@ -174,7 +167,7 @@ function Facts({ webhook }: { readonly webhook: Webhook }) {
           items={[
             ["URL", showInvisible(url)],
             ["Events", showInvisible(types.join(", "))],
-            ["Content-Type", formats[format]],
+            ["Content-Type", formats[known(format)]],
             ["Headers", headers.length === 0 ? undefined : showInvisible(headers.join(", "))],
             ["Locations", trueLocations ? "True ones" : "As other users see them"],
             ["Pace", `${concurrency} at a time, ${perSecond} a second, ${timeoutMs} ms each at most`],
@@ -188,7 +181,7 @@ function Facts({ webhook }: { readonly webhook: Webhook }) {
               ({ created: made, ends }, index) =>
                 [
                   index === 0 ? "Current" : "Former",
-                  <span key={made}>
+                  <span key={made.getTime()}>
                     created <Time value={made} />
                     {ends !== undefined && (
                       <>

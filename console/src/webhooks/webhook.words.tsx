@@ -1,5 +1,6 @@
-import type { Delivery, Webhook } from "../api/webhooks.ts";
-import { formatBounded, parseTime, showInvisible } from "../lib/format.ts";
+import type { Webhook, WebhookDelivery } from "../api/admin.ts";
+import { known } from "../api/send.ts";
+import { formatBounded, showInvisible } from "../lib/format.ts";
 import { Status } from "../ui/status.tsx";
 
 const states = {
@@ -13,9 +14,9 @@ const states = {
 export function WebhookState({ webhook }: { readonly webhook: Webhook }) {
   const { state, lastSuccess, lastFailure } = webhook;
   const hasFailed =
-    lastFailure !== undefined && (lastSuccess === undefined || parseTime(lastFailure) > parseTime(lastSuccess));
+    lastFailure !== undefined && (lastSuccess === undefined || lastFailure.getTime() > lastSuccess.getTime());
   if (state === "active" && hasFailed) return <Status kind="warning">Last one failed</Status>;
-  const [kind, word] = states[state];
+  const [kind, word] = states[known(state)];
   return <Status kind={kind}>{word}</Status>;
 }
 
@@ -27,8 +28,8 @@ const deliveryStates = {
   refused: ["danger", "Refused"],
 } as const;
 
-export function DeliveryState({ state }: Pick<Delivery, "state">) {
-  const [kind, word] = deliveryStates[state];
+export function DeliveryState({ state }: Pick<WebhookDelivery, "state">) {
+  const [kind, word] = deliveryStates[known(state)];
   return <Status kind={kind}>{word}</Status>;
 }
 

@@ -1,7 +1,8 @@
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { usePages } from "../api/pages.ts";
-import { listWebhooks, type Webhook } from "../api/webhooks.ts";
+import { listWebhooks, type Webhook } from "../api/admin.ts";
+import { usePages } from "../api/queries.ts";
+import { send } from "../api/send.ts";
 import { showInvisible } from "../lib/format.ts";
 import Plus from "../lib/icons/plus.ts";
 import WebhookIcon from "../lib/icons/webhook.ts";
@@ -47,7 +48,7 @@ export function WebhooksScreen() {
   const navigate = useNavigate();
   const [isAdding, setAdding] = useState(false);
   const isEditor = useRole("editor");
-  const pages = usePages(["webhooks", appid, "list"], (page, options) => listWebhooks({ appid, ...page }, options));
+  const pages = usePages(["webhooks", appid, "list"], (page, options) => send(listWebhooks(appid, page), options));
   useShortcuts(isEditor ? [{ keys: "n", label: "New webhook", run: () => setAdding(true) }] : []);
   const add = isEditor && (
     <Button kind="primary" onPress={() => setAdding(true)}>

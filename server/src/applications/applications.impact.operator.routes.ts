@@ -29,7 +29,7 @@ const PlatformCount = named(
   }),
 );
 
-export const Impact = named(
+const Impact = named(
   "Impact",
   "The effects of revoking the tokens of a key, an application or a user.",
   Type.Object({

@@ -31,7 +31,7 @@ const RemoteApplication = named(
   }),
 );
 
-export const RemoteApplicationPage = PageOf(RemoteApplication);
+const RemoteApplicationPage = PageOf(RemoteApplication);
 
 const ListApplicationsElsewhere = Type.Object({
   sortOrder: Type.Optional(

@@ -63,13 +63,13 @@ const SignedIn = named(
 );
 
 /** A device with its last registration, for operators. */
-export const OperatedDevice = extended("OperatedDevice", "A device, as operators see it.", Device, {
+const OperatedDevice = extended("OperatedDevice", "A device, as operators see it.", Device, {
   keyID: Type.Optional(Type.String({ description: "The id of the application key of its latest registration." })),
   registered: Type.Optional({ ...WireDate, description: "The time of its latest registration." }),
   lastSeen: Type.Optional({ ...WireDate, description: "The time of its last activity, accurate to an hour." }),
   signedIn: Type.Optional({ ...SignedIn, description: "With `include=users`, if a user is signed in." }),
 });
-export const OperatedDevicePage = PageOf(OperatedDevice);
+const OperatedDevicePage = PageOf(OperatedDevice);
 
 function presentOperatedDevice(device: DeviceRow, signedIn?: Static<typeof SignedIn>): Static<typeof OperatedDevice> {
   return {

@@ -50,7 +50,7 @@ function presentOperatedFile(kind: FileKind, file: FileRow): Static<ReturnType<t
 }
 
 /** How much an application stores, and its limits. Without a limit the field is absent. */
-export const FileUsage = named(
+const FileUsage = named(
   "FileUsage",
   "The stored amounts of an application, and its limits.",
   Type.Object({

@@ -1,5 +1,6 @@
-import { createOperatorSession, deleteOperatorSession, type OperatorSession } from "../../generated/admin.ts";
+import type { OperatorSession } from "../../generated/admin.ts";
 import { operatorDateMembers } from "../../generated/operator-dates.ts";
+import { createOperatorSession, deleteOperatorSession } from "../../generated/operator-sessions.ts";
 import { createEvents } from "../../lib/events.ts";
 import { createPages, type PageOptions, type Pages, type WirePage } from "../../pages/pages.ts";
 import type { CallOptions, Sent, TransportOptions } from "../../transport/options.ts";

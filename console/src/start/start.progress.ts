@@ -1,8 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import type { CallOptions } from "./call.ts";
-import { type Device, listDevices } from "./devices.ts";
-import { listMetrics } from "./metrics.ts";
-import { readOverview } from "./statistics.ts";
+import { listMetrics, type OperatedDevice, readApplicationOverview, searchOperatedDevices } from "../api/admin.ts";
+import { type CallOptions, send } from "../api/send.ts";
 
 const everyMs = 10_000;
 
@@ -20,10 +18,10 @@ export function useArrivedKinds(appid: string) {
 }
 
 /** The device that registered first, once there is one. */
-export function useFirstDevice(appid: string, isThere: boolean): Device | undefined {
+export function useFirstDevice(appid: string, isThere: boolean): OperatedDevice | undefined {
   const { data } = useQuery({
     queryKey: ["start", appid, "first-device"],
-    queryFn: ({ signal }) => listDevices({ appid, sortOrder: "created", pageSize: 1 }, { signal }),
+    queryFn: ({ signal }) => send(searchOperatedDevices(appid, { sortOrder: "created", pageSize: 1 }), { signal }),
     enabled: isThere,
     staleTime: Number.POSITIVE_INFINITY,
   });
@@ -34,8 +32,8 @@ const firstKinds = ["devices", "users", "checkins", "events", "files"] as const 
 
 async function readKinds(appid: string, options: CallOptions): Promise<ReadonlySet<Kind>> {
   const [{ totals }, metrics] = await Promise.all([
-    readOverview({ appid }, options),
-    listMetrics({ appid, pageSize: 1 }, options),
+    send(readApplicationOverview(appid), options),
+    send(listMetrics(appid, { pageSize: 1 }), options),
   ]);
   const counts: Readonly<Record<Kind, number>> = {
     devices: totals.devices.count,

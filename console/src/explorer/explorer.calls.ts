@@ -1,13 +1,6 @@
-import type { TestCaller } from "../../../server/src/auth/test-callers.contract.ts";
+import { createTestDevice, createTestUser, type TestCaller } from "../api/admin.ts";
+import { send } from "../api/send.ts";
 import { serviceRoot } from "../lib/service-root.ts";
-import { operation } from "./call.ts";
-
-interface OfApplication {
-  readonly appid: string;
-}
-
-const createTestDevice = operation<OfApplication, TestCaller>("POST", "/applications/{appid}/test-devices", ["appid"]);
-const createTestUser = operation<OfApplication, TestCaller>("POST", "/applications/{appid}/test-users", ["appid"]);
 
 export type TestCallerKind = "device" | "user";
 
@@ -25,7 +18,7 @@ export async function getTestCaller(appid: string, kind: TestCallerKind): Promis
   const key = `${appid} ${kind}`;
   const known = held.get(key);
   if (known !== undefined && known.until > Date.now()) return known.caller;
-  const caller = await (kind === "device" ? createTestDevice : createTestUser)({ appid });
+  const caller = await send(kind === "device" ? createTestDevice(appid) : createTestUser(appid));
   held.set(key, { caller, until: Date.now() + usedMs });
   return caller;
 }
