@@ -8,10 +8,8 @@ import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { styleText } from "node:util";
-import { findConsoleLadderViolations } from "./console-ladder.ts";
-import { findLadderViolations, readServerSources } from "./import-ladder.ts";
+import { findLadderViolations, findPackageViolations, readServerSources } from "./import-ladder.ts";
 import { renderSdkApi, sdkApiFile } from "./sdk-api.ts";
-import { findSdkLadderViolations } from "./sdk-ladder.ts";
 import { findPhrases, readWrittenFiles } from "./word-list.ts";
 
 interface Check {
@@ -41,11 +39,7 @@ const checks: Check[] = [
   {
     name: "import directions",
     findProblems: async () =>
-      [
-        ...findLadderViolations(readServerSources(root)),
-        ...findSdkLadderViolations(root),
-        ...findConsoleLadderViolations(root),
-      ].join("\n") || undefined,
+      [...findLadderViolations(readServerSources(root)), ...findPackageViolations(root)].join("\n") || undefined,
   },
   { name: "public interface of the client", folders: ["sdk"], findProblems: async () => findSdkApiDrift() },
   {

@@ -30,7 +30,11 @@ const ranks = new Map(ladder.flatMap((names, rank) => names.map((name) => [name,
 
 /** Every source file of the server, as `findLadderViolations` expects them. */
 export function readServerSources(root: string): SourceFile[] {
-  return globSync(`${sourceRoot}**/*.ts`, { cwd: root })
+  return readSources(root, sourceRoot);
+}
+
+function readSources(root: string, folder: string): SourceFile[] {
+  return globSync(`${folder}**/*.{ts,tsx}`, { cwd: root })
     .map((file) => ({ path: file.replaceAll(path.sep, "/"), text: readFileSync(path.join(root, file), "utf8") }))
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
@@ -63,7 +67,7 @@ export function findLadderViolations(files: SourceFile[]): string[] {
 }
 
 /** The module specifiers in a text that could be ours: relative, absolute, aliased or by package name. */
-export function findImports(text: string): string[] {
+function findImports(text: string): string[] {
   const code = text.replaceAll(/^\s*(\/\/|\/?\*).*$/gm, "");
   const statements = code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*["']([^"']+)["']/g);
   return [...statements]
@@ -130,7 +134,7 @@ function joinByTop(graph: Map<string, string[]>): Map<string, string[]> {
 }
 
 /** One cycle for each import that closes one, found depth first. */
-export function findCycles(graph: Map<string, string[]>): string[][] {
+function findCycles(graph: Map<string, string[]>): string[][] {
   const cycles: string[][] = [];
   const done = new Set<string>();
   const visit = (file: string, trail: string[]) => {
@@ -142,4 +146,76 @@ export function findCycles(graph: Map<string, string[]>): string[][] {
   };
   for (const file of graph.keys()) visit(file, []);
   return cycles;
+}
+
+/** Modules of the server that the console bundles, so that both follow one rule. They import only each other. */
+const sharedWithConsole: readonly string[] = [
+  "server/src/event-log/event-types.ts",
+  "server/src/lib/kinds.ts",
+  "server/src/lib/origins.ts",
+];
+
+/** The steps of the client and of the console. Any other folder is on the step of `*`, and any other file on that of `*.ts`. */
+const packages = [
+  {
+    folder: "sdk/src/",
+    steps: ["lib", "wire", "generated", "transport", "pages", "batch", "identity", "nouns", "parts", "*.ts"],
+    isOpenTo: () => false,
+    outside: "the client stands alone",
+  },
+  {
+    folder: "console/src/",
+    steps: ["lib", "ui", "api", "shell", "*", "routes.tsx", "main.tsx"], // screens are on the step of *
+    isOpenTo: (importer: string, file: string) =>
+      sharedWithConsole.includes(file) || (importer.startsWith("console/src/api/") && file.startsWith("sdk/src/")),
+    outside: "only api imports the client",
+  },
+];
+
+/**
+ * Checks the import directions of the client and of the console, and that they have no cycles of files. The console has the
+ * modules of the server that both share, and the calls of the client.
+ *
+ * @returns one sentence for each violation
+ */
+export function findPackageViolations(root: string): string[] {
+  const notBundled = sharedWithConsole.flatMap((file) =>
+    findImports(readFileSync(path.join(root, file), "utf8"))
+      .map((specifier) => resolve(file, specifier))
+      .filter((imported) => !sharedWithConsole.includes(imported))
+      .map((imported) => `${file}: imports ${imported}, which the console does not bundle`),
+  );
+  return [...notBundled, ...packages.flatMap((each) => findViolations(each, readSources(root, each.folder)))];
+}
+
+function findViolations(
+  { folder, steps, isOpenTo, outside }: (typeof packages)[number],
+  files: SourceFile[],
+): string[] {
+  const topOf = (file: string) => file.slice(folder.length).split("/", 1)[0] ?? "";
+  const rankOf = (file: string) => {
+    const step = steps.indexOf(topOf(file));
+    return step < 0 ? steps.indexOf(topOf(file).endsWith(".ts") ? "*.ts" : "*") : step;
+  };
+  const violations: string[] = [];
+  const graph = new Map<string, string[]>();
+  for (const { path: importer, text } of files.filter((file) => !/\.(test|d)\.ts$/.test(file.path))) {
+    if (/\bfrom "react-aria-components"/.test(text.replaceAll(/^import type .*$/gm, "")))
+      violations.push(`${importer}: imported by its root, a library comes as a whole; import its part`);
+    const rank = rankOf(importer);
+    if (rank < 0) violations.push(`${importer}: has no place on the ladder in scripts/import-ladder.ts`);
+    const imported = findImports(text)
+      .map((specifier) => resolve(importer, specifier))
+      .filter((file) => !file.endsWith(".css"));
+    graph.set(importer, imported);
+    for (const file of imported) {
+      const isScreen = rank === steps.indexOf("*") && rankOf(file) === rank;
+      if (isOpenTo(importer, file)) continue;
+      if (!file.startsWith(folder)) violations.push(`${importer} imports ${file}: ${outside}`);
+      else if (rankOf(file) > rank) violations.push(`${importer} imports ${file}: imports go only left`);
+      else if (isScreen && topOf(file) !== topOf(importer))
+        violations.push(`${importer} imports ${file}: screens import no other screen`);
+    }
+  }
+  return [...violations, ...findCycles(graph).map((cycle) => `${cycle.join(" -> ")}: no cycles`)];
 }
