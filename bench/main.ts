@@ -29,25 +29,25 @@ import { readOptions, UsageError } from "./options.ts";
 import { readDisturbedCount } from "./quiet.ts";
 import { formatTable, type Row } from "./report.ts";
 import { scenarios } from "./scenarios.ts";
+import type { Measure } from "./turns.ts";
 
+/** The measurements after the scenarios, on their server. */
+const afterLoad: Readonly<Record<string, Measure>> = {
+  recording: measureRecording,
+  batch: measureBatch,
+  client: measureClient,
+  memory: async ({ server }) => measureLoadedMemory(server),
+  "me-during-logins": measureLogins,
+  paging: measurePaging,
+  search: measureSearch,
+  metrics: measureMetrics,
+  transfers: measureTransfers,
+  thumbnails: measureThumbnails,
+  backup: measureBackup,
+};
 const names = [
-  "start",
-  "memory",
-  ...scenarios.map(({ key }) => key),
-  "recording",
-  "events",
-  "batch",
-  "client",
-  "me-during-logins",
-  "paging",
-  "search",
-  "metrics",
-  "transfers",
-  "thumbnails",
-  "backup",
-  "file-memory",
-  "console",
-  ...growthNames,
+  ...["start", "events", ...scenarios.map(({ key }) => key), ...Object.keys(afterLoad)],
+  ...["file-memory", "console", ...growthNames],
 ];
 const startedAt = new Date();
 const fileName = `${startedAt.toISOString().replaceAll(/[:.]/g, "-")}.json`;
@@ -105,17 +105,9 @@ async function run(options: ReturnType<typeof readOptions>): Promise<void> {
       for (const scenario of scenarios) {
         await measure(scenario.key, (report) => measureScenario(scenario, fixture, options, report));
       }
-      await measure("recording", (report) => measureRecording(fixture, options, report));
-      await measure("batch", (report) => measureBatch(fixture, options, report));
-      await measure("client", (report) => measureClient(fixture, options, report));
-      await measure("memory", async () => measureLoadedMemory(fixture.server));
-      await measure("me-during-logins", (report) => measureLogins(fixture, options, report));
-      await measure("paging", (report) => measurePaging(fixture, options, report));
-      await measure("search", (report) => measureSearch(fixture, options, report));
-      await measure("metrics", (report) => measureMetrics(fixture, options, report));
-      await measure("transfers", (report) => measureTransfers(fixture, options, report));
-      await measure("thumbnails", (report) => measureThumbnails(fixture, options, report));
-      await measure("backup", (report) => measureBackup(fixture, options, report));
+      for (const [name, measureIt] of Object.entries(afterLoad)) {
+        await measure(name, (report) => measureIt(fixture, options, report));
+      }
       await fixture.server.stop();
       await measure("file-memory", (report) => measureFileMemory(fixture, options, report));
       await measure("console", (report) => measureConsole(engine, report));

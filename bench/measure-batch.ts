@@ -1,10 +1,8 @@
-import { commentOf, type Fixture } from "./fixture.ts";
+import { commentOf } from "./fixture.ts";
 import { runLoad } from "./load.ts";
 import { type LoadResult, numberMark, type RequestShape } from "./load-plan.ts";
-import type { Options } from "./options.ts";
-import { untilQuiet } from "./quiet.ts";
 import type { Row } from "./report.ts";
-import { median } from "./statistics.ts";
+import { columnsOf, type Measure, measureInTurns } from "./turns.ts";
 
 const items = 20;
 /** The limit, as a share of the cost of as many single calls. */
@@ -20,12 +18,7 @@ const batchConnections = 16;
  * A batch of 20 check-ins against 20 calls: for one client that waits for each response, and for a server under full
  * load.
  */
-export async function measureBatch(
-  fixture: Fixture,
-  options: Options,
-  report: (progress: string) => void,
-): Promise<Row[]> {
-  const { writer, server } = fixture;
+export const measureBatch: Measure = async ({ writer, server }, options, report) => {
   const parameters = { location: "48.2082,16.3738", comment: commentOf(numberMark) };
   const item = { method: "POST", path: "/checkins", parameters };
   const call: RequestShape = { ...item, method: "POST", token: writer.token, body: JSON.stringify(parameters) };
@@ -43,24 +36,21 @@ export async function measureBatch(
   }
 
   async function compare(name: string, callConnections: number, connections: number, goal: boolean): Promise<Row> {
-    const pairs = [];
-    for (let round = 0; round < rounds; round += 1) {
-      await untilQuiet(options.patienceSeconds);
-      const calls = await measure(call, 201, callConnections);
-      const batches = await measure(batch, 200, connections);
-      const factor = calls.perSecond / items / batches.perSecond;
-      pairs.push({ factor, calls, batches });
-      report(`${name}: ${(batches.perSecond * items).toFixed(0)} against ${calls.perSecond.toFixed(0)} check-ins/s`);
-    }
-    const factor = median(pairs.map((pair) => pair.factor));
+    const { pairs, ratio, median } = await measureInTurns(
+      { ...options, runs: rounds },
+      () => measure(call, 201, callConnections),
+      () => measure(batch, 200, connections),
+      (calls, batches) => calls.perSecond / items / batches.perSecond,
+      ({ base, own }) =>
+        report(`${name}: ${(own.perSecond * items).toFixed(0)} against ${base.perSecond.toFixed(0)} check-ins/s`),
+    );
     return {
       name,
-      measured: `${(median(pairs.map(({ batches }) => batches.perSecond)) * items).toFixed(0)} check-ins/s`,
-      p50Ms: median(pairs.map(({ batches }) => batches.p50Ms)),
-      p99Ms: median(pairs.map(({ batches }) => batches.p99Ms)),
-      against: `${items} calls, ${median(pairs.map(({ calls }) => calls.perSecond)).toFixed(0)}/s`,
-      factor,
-      ...(goal && { goal: { text: `≤ × ${factorGoal.toFixed(2)}`, isMet: factor <= factorGoal } }),
+      measured: `${(median(({ own }) => own.perSecond) * items).toFixed(0)} check-ins/s`,
+      ...columnsOf(pairs.map(({ own }) => own)),
+      against: `${items} calls, ${median(({ base }) => base.perSecond).toFixed(0)}/s`,
+      factor: ratio,
+      ...(goal && { goal: { text: `≤ × ${factorGoal.toFixed(2)}`, isMet: ratio <= factorGoal } }),
       details: { pairs },
     };
   }
@@ -68,4 +58,4 @@ export async function measureBatch(
     await compare("batch of 20, one client", 1, 1, true),
     await compare("batch of 20, full load", options.connections, batchConnections, false),
   ];
-}
+};

@@ -2,67 +2,75 @@ import { setTimeout as delay } from "node:timers/promises";
 import { check, startGenerator } from "./load.ts";
 import type { LoadPlan, LoadResult } from "./load-plan.ts";
 import type { Options } from "./options.ts";
-import { untilQuiet } from "./quiet.ts";
 import { formatMany, type Row } from "./report.ts";
-import { median } from "./statistics.ts";
+import { columnsOf, measureInTurns } from "./turns.ts";
 
 const fillSeconds = 1;
 
-/** A load that is measured alone, and while the server is busy with a background load. */
+/** Work that keeps the server busy. It must be stopped. */
+export interface Background {
+  /** Describes what it has done, for the progress. */
+  stop(): Promise<string>;
+}
+
+/** A load that is measured alone, and while the server is busy with something else. */
 export interface Neighbours {
   /** The name of its row. */
   readonly name: string;
-  /** Keeps the server busy. */
-  readonly beside: string;
-  /** Runs from a second before the measurement. */
-  readonly background: LoadPlan;
   /** How many times as long the p99 may become. */
   readonly factorGoal: number;
+  /** Raw figures of the background at the end, for the JSON. */
+  details?(): object;
+  begin(): Promise<Background>;
   measure(): Promise<LoadResult>;
 }
 
 /** The effect of the background on the p99 of a load, measured with and without it in turns. */
 export async function compareBeside(
-  { name, beside, background, factorGoal, measure }: Neighbours,
+  { name, factorGoal, details, begin, measure }: Neighbours,
   options: Options,
   report: (progress: string) => void,
 ): Promise<Row> {
-  const generator = startGenerator();
-  const plan = { ...background, seconds: options.seconds + fillSeconds };
-
-  async function measureBeside() {
-    const answered = generator.ask(plan);
-    answered.catch(() => {}); // awaited below
-    await delay(fillSeconds * 1000);
+  let done = "";
+  async function measureBeside(): Promise<LoadResult> {
+    const background = await begin();
     const during = await measure();
-    return { during, [beside]: check(plan, await answered), besidePerSecond: (await answered).perSecond };
+    done = await background.stop();
+    return during;
   }
-
   await measure(); // warms up
-  const pairs = [];
-  for (let run = 1; run <= options.runs; run += 1) {
-    await untilQuiet(options.patienceSeconds);
-    const alone = await measure();
-    await untilQuiet(options.patienceSeconds);
-    const pair = { alone, ...(await measureBeside()) };
-    const factor = pair.during.p99Ms / alone.p99Ms;
-    pairs.push({ factor, ...pair });
-    report(
-      `${name}: p99 ${alone.p99Ms.toFixed(2)} ms alone, ${pair.during.p99Ms.toFixed(2)} ms ` +
-        `during ${formatMany(pair.besidePerSecond)} ${beside}/s; × ${factor.toFixed(2)}`,
-    );
-  }
-  await generator.end();
-  const factor = median(pairs.map((pair) => pair.factor));
-  const aloneP99Ms = median(pairs.map(({ alone }) => alone.p99Ms));
+  const { pairs, ratio, median } = await measureInTurns(
+    options,
+    measure,
+    measureBeside,
+    (alone, during) => during.p99Ms / alone.p99Ms,
+    ({ base, own, ratio }) =>
+      report(
+        `${name}: p99 ${base.p99Ms.toFixed(2)} ms alone, ${own.p99Ms.toFixed(2)} ms ${done}; × ${ratio.toFixed(2)}`,
+      ),
+  );
   return {
     name,
-    measured: `${formatMany(median(pairs.map(({ during }) => during.perSecond)))}/s`,
-    p50Ms: median(pairs.map(({ during }) => during.p50Ms)),
-    p99Ms: median(pairs.map(({ during }) => during.p99Ms)),
-    against: `p99 alone ${aloneP99Ms.toFixed(2)} ms`,
-    factor,
-    goal: { text: `p99 ≤ × ${factorGoal}`, isMet: factor <= factorGoal },
-    details: { pairs },
+    measured: `${formatMany(median(({ own }) => own.perSecond))}/s`,
+    ...columnsOf(pairs.map(({ own }) => own)),
+    against: `p99 alone ${median(({ base }) => base.p99Ms).toFixed(2)} ms`,
+    factor: ratio,
+    goal: { text: `p99 ≤ × ${factorGoal}`, isMet: ratio <= factorGoal },
+    details: { pairs, ...details?.() },
+  };
+}
+
+/** A load in the background, from a second before the measurement. */
+export async function beginLoad(plan: LoadPlan, what: string): Promise<Background> {
+  const generator = startGenerator();
+  const answered = generator.ask({ ...plan, seconds: plan.seconds + fillSeconds });
+  answered.catch(() => {}); // awaited by stop
+  await delay(fillSeconds * 1000);
+  return {
+    async stop() {
+      const { perSecond } = check(plan, await answered);
+      await generator.end();
+      return `during ${formatMany(perSecond)} ${what}/s`;
+    },
   };
 }

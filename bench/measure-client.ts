@@ -3,9 +3,8 @@ import { fileURLToPath } from "node:url";
 import type { ClientRate, ClientRound, ClientSetting } from "./client/plan.ts";
 import type { Fixture } from "./fixture.ts";
 import type { Options } from "./options.ts";
-import { untilQuiet } from "./quiet.ts";
 import { formatMany, type Row } from "./report.ts";
-import { median } from "./statistics.ts";
+import { type Measure, measureInTurns, median } from "./turns.ts";
 import { startWorker } from "./worker.ts";
 
 const pairCount = 10;
@@ -16,14 +15,10 @@ const megabyte = 1_000_000;
 const callCounts = { few: 10_000, many: 100_000 };
 
 /** The client of apps against bare `fetch` and `JSON.parse`, its import, and its memory after many calls. */
-export async function measureClient(
-  fixture: Fixture,
-  options: Options,
-  report: (progress: string) => void,
-): Promise<Row[]> {
+export const measureClient: Measure = async (fixture, options, report) => {
   execFileSync(process.execPath, [fileURLToPath(import.meta.resolve("../scripts/compile-sdk.ts"))]);
   return [...(await measureCalls(fixture, options, report)), ...measureImport(options), await measureMemory()];
-}
+};
 
 async function measureCalls(
   { server, reader, checkinId }: Fixture,
@@ -38,23 +33,22 @@ async function measureCalls(
     for (const concurrency of concurrencies) {
       const name = `client, ${method}, ${concurrency} at a time`;
       const measure = (by: ClientRound["by"]) => worker.ask({ method, by, concurrency, seconds });
-      const pairs = [];
       await measure("fetch");
       await measure("client");
-      for (let pair = 0; pair < pairCount; pair += 1) {
-        await untilQuiet(options.patienceSeconds);
-        const bare = await measure("fetch");
-        const own = await measure("client");
-        pairs.push({ bare, own, ratio: own.perSecond / bare.perSecond });
-        report(`${name}: ${formatMany(own.perSecond)} against ${formatMany(bare.perSecond)} calls/s`);
-      }
-      const ratio = median(pairs.map((pair) => pair.ratio));
+      const { pairs, ratio, median } = await measureInTurns(
+        { ...options, runs: pairCount },
+        () => measure("fetch"),
+        () => measure("client"),
+        (bare, own) => own.perSecond / bare.perSecond,
+        ({ base, own }) =>
+          report(`${name}: ${formatMany(own.perSecond)} against ${formatMany(base.perSecond)} calls/s`),
+      );
       const goal = ratioGoals[method];
       rows.push({
         name,
-        measured: `${formatMany(median(pairs.map(({ own }) => own.perSecond)))}/s`,
-        cpuMicros: median(pairs.map(({ own }) => own.cpuMicros)),
-        against: describeBare(pairs.map(({ bare }) => bare)),
+        measured: `${formatMany(median(({ own }) => own.perSecond))}/s`,
+        cpuMicros: median(({ own }) => own.cpuMicros),
+        against: describeBare(pairs.map(({ base }) => base)),
         ratio,
         goal: { text: `≥ ${goal * 100} %`, isMet: ratio >= goal },
         details: { pairs },

@@ -4,7 +4,7 @@ import { startFixture } from "./fixture.ts";
 import { grow } from "./growth-fill.ts";
 import type { Row } from "./report.ts";
 import { startServer } from "./server-process.ts";
-import { median } from "./statistics.ts";
+import { median } from "./turns.ts";
 
 /** The data behind the console. */
 const sizes = { applications: 1_000, users: 100_000, devices: 100_000, checkins: 100_000 };

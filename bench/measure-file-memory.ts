@@ -2,9 +2,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { call } from "./api.ts";
 import { download, randomFile, slowFile, upload } from "./file-transfer.ts";
 import { type Fixture, startFixture } from "./fixture.ts";
-import type { Options } from "./options.ts";
 import { formatMany, type Row } from "./report.ts";
 import type { ServerProcess } from "./server-process.ts";
+import type { Measure } from "./turns.ts";
 
 const sampleMs = 20;
 const warmUpBytes = 10_000_000;
@@ -14,11 +14,7 @@ const slowGrowthGoal = 100_000_000;
 const largeGrowthGoal = 50_000_000;
 
 /** The growth of a fresh server's memory with slow uploads, and with large files. */
-export async function measureFileMemory(
-  fixture: Fixture,
-  options: Options,
-  report: (line: string) => void,
-): Promise<Row[]> {
+export const measureFileMemory: Measure = async (fixture, options, report) => {
   const { count, bytes, seconds } = options.slowUploads;
   const { largeFileBytes } = options;
   const slowName = `${count} slow uploads of ${formatSize(bytes)}`;
@@ -55,7 +51,7 @@ export async function measureFileMemory(
     );
   });
   return rows;
-}
+};
 
 /** Runs the work on a server that has transferred one file before, so that its code is loaded. */
 async function withFreshServer(

@@ -6,11 +6,10 @@ import { type GrownSizes, grow } from "./growth-fill.ts";
 import { runLoad } from "./load.ts";
 import type { RequestShape } from "./load-plan.ts";
 import type { Options } from "./options.ts";
-import { untilQuiet } from "./quiet.ts";
 import { formatMany, type Row } from "./report.ts";
 import { type Scenario, scenarios } from "./scenarios.ts";
 import { startServer } from "./server-process.ts";
-import { median } from "./statistics.ts";
+import { columnsOf, measureInTurns, withCpuTime } from "./turns.ts";
 
 /** The sizes of `--scale 100`. */
 const fullSizes: GrownSizes = { applications: 10_000, users: 1_000_000, devices: 100_000, checkins: 10_000_000 };
@@ -124,28 +123,22 @@ async function compare(scenario: GrowthScenario, small: Fixture, large: Fixture,
       numbersMax,
     };
     const cpuSeconds = () => fixture.server.cpuSeconds() + fixture.engine.cpuSeconds();
-    const before = cpuSeconds();
-    const load = await (scenario.isSlow ? runLoad(plan, "own") : runLoad(plan));
-    return { ...load, cpuMicros: ((cpuSeconds() - before) / load.requests) * 1e6 };
+    return withCpuTime(cpuSeconds, () => (scenario.isSlow ? runLoad(plan, "own") : runLoad(plan)));
   }
   for (const fixture of [small, large]) await measure(fixture, options.warmUpSeconds);
-  const pairs = [];
-  for (let run = 0; run < options.runs; run += 1) {
-    await untilQuiet(options.patienceSeconds);
-    const onSmall = await measure(small, options.seconds);
-    const onLarge = await measure(large, options.seconds);
-    pairs.push({ factor: onLarge.cpuMicros / onSmall.cpuMicros, small: onSmall, large: onLarge });
-  }
-  const factor = median(pairs.map((pair) => pair.factor));
+  const { pairs, ratio, median } = await measureInTurns(
+    options,
+    () => measure(small, options.seconds),
+    () => measure(large, options.seconds),
+    (onSmall, onLarge) => onLarge.cpuMicros / onSmall.cpuMicros,
+  );
   return {
     name: scenario.name,
-    measured: `${formatMany(median(pairs.map((pair) => pair.large.perSecond)))}/s`,
-    p50Ms: median(pairs.map((pair) => pair.large.p50Ms)),
-    p99Ms: median(pairs.map((pair) => pair.large.p99Ms)),
-    cpuMicros: median(pairs.map((pair) => pair.large.cpuMicros)),
-    against: `small ${median(pairs.map((pair) => pair.small.cpuMicros)).toFixed(0)} µs`,
-    factor,
-    goal: { text: `≤ × ${factorGoal}`, isMet: factor <= factorGoal },
+    measured: `${formatMany(median(({ own }) => own.perSecond))}/s`,
+    ...columnsOf(pairs.map(({ own }) => own)),
+    against: `small ${median(({ base }) => base.cpuMicros).toFixed(0)} µs`,
+    factor: ratio,
+    goal: { text: `≤ × ${factorGoal}`, isMet: ratio <= factorGoal },
     details: { pairs },
   };
 }

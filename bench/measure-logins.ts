@@ -1,9 +1,9 @@
-import { type Fixture, loginUsersMax } from "./fixture.ts";
+import { loginUsersMax } from "./fixture.ts";
 import { preferredTool, runLoad } from "./load.ts";
-import { compareBeside } from "./measure-beside.ts";
-import type { Options } from "./options.ts";
-import { formatMany, type Row } from "./report.ts";
+import { beginLoad, compareBeside } from "./measure-beside.ts";
+import { formatMany } from "./report.ts";
 import { loginRequest, ownProfileRequest } from "./scenarios.ts";
+import type { Measure } from "./turns.ts";
 
 /** The queue holds 256 hashes besides those in progress: it is full, and no login is refused. */
 const loginConnections = 256;
@@ -16,34 +16,21 @@ const factorGoal = 3;
  * The effect of logins that saturate the hash queue on the p99 of GET /users/me, once at a moderate rate and once at
  * the highest rate that the connections allow.
  */
-export async function measureLogins(
-  fixture: Fixture,
-  options: Options,
-  report: (progress: string) => void,
-): Promise<Row[]> {
+export const measureLogins: Measure = async (fixture, options, report) => {
   const { port } = fixture.server;
   const plan = { port, status: 200, seconds: options.seconds, firstNumber: 0, numbersMax: loginUsersMax };
   const me = { ...plan, request: ownProfileRequest(fixture) };
-  const background = { ...plan, request: loginRequest(fixture), connections: loginConnections };
-  const logins = { beside: "logins", background, factorGoal };
-  return [
-    await compareBeside(
-      {
-        ...logins,
-        name: `me during logins, ${formatMany(ratePerSecond)}/s`,
-        measure: () => runLoad({ ...me, connections: rateConnections, ratePerSecond }, "own"),
-      },
-      options,
-      report,
-    ),
-    await compareBeside(
-      {
-        ...logins,
-        name: "me during logins, at full speed",
-        measure: () => runLoad({ ...me, connections: options.connections }, preferredTool()),
-      },
-      options,
-      report,
-    ),
-  ];
-}
+  const logins = { ...plan, request: loginRequest(fixture), connections: loginConnections };
+  const neighbours = { factorGoal, begin: () => beginLoad(logins, "logins") };
+  const atRate = {
+    ...neighbours,
+    name: `me during logins, ${formatMany(ratePerSecond)}/s`,
+    measure: () => runLoad({ ...me, connections: rateConnections, ratePerSecond }, "own"),
+  };
+  const atFullSpeed = {
+    ...neighbours,
+    name: "me during logins, at full speed",
+    measure: () => runLoad({ ...me, connections: options.connections }, preferredTool()),
+  };
+  return [await compareBeside(atRate, options, report), await compareBeside(atFullSpeed, options, report)];
+};

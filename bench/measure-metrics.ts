@@ -13,11 +13,11 @@ import { insertOperator } from "../server/src/operators/operators.store.ts";
 import { createApplication } from "./engine.ts";
 import type { Fixture } from "./fixture.ts";
 import { runLoad } from "./load.ts";
-import { type LoadResult, numberMark } from "./load-plan.ts";
+import { numberMark } from "./load-plan.ts";
 import type { Options } from "./options.ts";
 import { untilQuiet } from "./quiet.ts";
 import { formatMany, type Row } from "./report.ts";
-import { median } from "./statistics.ts";
+import { columnsOf, type Measure, median, repeat } from "./turns.ts";
 
 const dayMs = 86_400_000;
 const eventsPerCall = 1_000;
@@ -27,11 +27,7 @@ const keys = Array.from({ length: 10 }, (_, index) => `key-${index}`);
 const worlds = Array.from({ length: 20 }, (_, index) => `world ${index}`);
 
 /** Stores events a thousand at a time, then reads charts of many events. */
-export async function measureMetrics(
-  fixture: Fixture,
-  options: Options,
-  report: (line: string) => void,
-): Promise<Row[]> {
+export const measureMetrics: Measure = async (fixture, options, report) => {
   const config = loadConfig(fixture.deployment.settings);
   const database = await openDatabase(config.databaseUrl, { connectionsMax: 4, timeoutMs: 60_000 });
   try {
@@ -42,7 +38,7 @@ export async function measureMetrics(
   } finally {
     await database.close();
   }
-}
+};
 
 async function measureBulk(
   fixture: Fixture,
@@ -52,25 +48,26 @@ async function measureBulk(
 ): Promise<Row> {
   const { server, writer } = fixture;
   const { connections, seconds } = options;
-  const loads: (LoadResult & { cpuMicros: number; drainMs: number })[] = [];
-  for (let run = 0; run < options.runs; run += 1) {
-    await untilQuiet(options.patienceSeconds);
-    const request = { method: "POST", path: "/metrics/events", token: writer.token, body: bulkBody() } as const;
+  const request = { method: "POST", path: "/metrics/events", token: writer.token } as const;
+  const plan = { port: server.port, status: 201, seconds, firstNumber: 0, numbersMax: 1_000_000 };
+  async function measure() {
     const cpuBefore = server.cpuSeconds();
-    const plan = { port: server.port, request, status: 201, seconds, firstNumber: 0, numbersMax: 1_000_000 };
-    const load = await runLoad({ ...plan, connections: Math.min(connections, 16) });
+    const load = await runLoad({
+      ...plan,
+      request: { ...request, body: bulkBody() },
+      connections: Math.min(connections, 16),
+    });
     const drainMs = await untilCompacted(database);
-    const cpuMicros = ((server.cpuSeconds() - cpuBefore) / (load.requests * eventsPerCall)) * 1e6;
-    loads.push({ ...load, cpuMicros, drainMs });
-    report(`${formatMany(load.perSecond * eventsPerCall)} events/s, compacted ${drainMs.toFixed(0)} ms later`);
+    return { ...load, drainMs, cpuMicros: ((server.cpuSeconds() - cpuBefore) / (load.requests * eventsPerCall)) * 1e6 };
   }
+  const loads = await repeat(options, measure, ({ perSecond, drainMs }) =>
+    report(`${formatMany(perSecond * eventsPerCall)} events/s, compacted ${drainMs.toFixed(0)} ms later`),
+  );
   const perSecond = median(loads.map((load) => load.perSecond)) * eventsPerCall;
   return {
     name: "POST /metrics/events, 1,000",
     measured: `${formatMany(perSecond)} events/s`,
-    p50Ms: median(loads.map(({ p50Ms }) => p50Ms)),
-    p99Ms: median(loads.map(({ p99Ms }) => p99Ms)),
-    cpuMicros: median(loads.map(({ cpuMicros }) => cpuMicros)),
+    ...columnsOf(loads),
     against: `compacted ${median(loads.map(({ drainMs }) => drainMs)).toFixed(0)} ms later`,
     ...(fixture.engine.name === "SQLite" && {
       goal: { text: `≥ ${formatMany(perSecondGoal)} events/s`, isMet: perSecond >= perSecondGoal },

@@ -1,12 +1,9 @@
 import { call, signUp } from "./api.ts";
 import { fillCheckins } from "./fill.ts";
-import { commentOf, type Fixture } from "./fixture.ts";
+import { commentOf } from "./fixture.ts";
 import { runLoad } from "./load.ts";
 import type { LoadResult } from "./load-plan.ts";
-import type { Options } from "./options.ts";
-import { untilQuiet } from "./quiet.ts";
-import type { Row } from "./report.ts";
-import { median } from "./statistics.ts";
+import { columnsOf, type Measure, measureInTurns } from "./turns.ts";
 
 const pageItems = 10;
 const deepPage = 10_000;
@@ -16,11 +13,7 @@ const factorGoal = 1.5;
 const rounds = 5;
 
 /** Page 1 against page 10,000 of one user's 100,000 check-ins, one request at a time. */
-export async function measurePaging(
-  fixture: Fixture,
-  options: Options,
-  report: (progress: string) => void,
-): Promise<Row> {
+export const measurePaging: Measure = async (fixture, options, report) => {
   const { port } = fixture.server;
   const collector = await signUp(port, fixture.deviceToken, "collector");
   await fillCheckins(fixture.deployment, checkinCount, (number) => ({
@@ -41,28 +34,25 @@ export async function measurePaging(
     return runLoad({ port, request, status: 200, connections: 1, seconds, firstNumber: 0, numbersMax: 1 }, "own");
   }
   await measure(deepPath); // warms up
-  const pairs = [];
-  for (let round = 0; round < rounds; round += 1) {
-    await untilQuiet(options.patienceSeconds);
-    const first = await measure(firstPath);
-    const deep = await measure(deepPath);
-    const factor = deep.p50Ms / first.p50Ms;
-    pairs.push({ factor, first, deep });
-    report(`page 1 ${first.p50Ms.toFixed(2)} ms, page ${deepPage} ${deep.p50Ms.toFixed(2)} ms; × ${factor.toFixed(2)}`);
-  }
-  const factor = median(pairs.map((pair) => pair.factor));
+  const { pairs, ratio, median } = await measureInTurns(
+    { ...options, runs: rounds },
+    () => measure(firstPath),
+    () => measure(deepPath),
+    (first, deep) => deep.p50Ms / first.p50Ms,
+    ({ base, own, ratio }) =>
+      report(`page 1 ${base.p50Ms.toFixed(2)} ms, page ${deepPage} ${own.p50Ms.toFixed(2)} ms; × ${ratio.toFixed(2)}`),
+  );
   return {
     name: "page 10,000 of 10",
-    measured: `${median(pairs.map(({ deep }) => deep.p50Ms)).toFixed(2)} ms`,
-    p50Ms: median(pairs.map(({ deep }) => deep.p50Ms)),
-    p99Ms: median(pairs.map(({ deep }) => deep.p99Ms)),
-    against: `page 1 ${median(pairs.map(({ first }) => first.p50Ms)).toFixed(2)} ms`,
-    factor,
+    measured: `${median(({ own }) => own.p50Ms).toFixed(2)} ms`,
+    ...columnsOf(pairs.map(({ own }) => own)),
+    against: `page 1 ${median(({ base }) => base.p50Ms).toFixed(2)} ms`,
+    factor: ratio,
     // In both directions: a first page that is slower than the deep one is a fault, too.
-    goal: { text: `within × ${factorGoal}`, isMet: Math.max(factor, 1 / factor) <= factorGoal },
+    goal: { text: `within × ${factorGoal}`, isMet: Math.max(ratio, 1 / ratio) <= factorGoal },
     details: { checkins: checkinCount, pairs },
   };
-}
+};
 
 /** Follows `nextToken` as a client does, and counts the rows. @returns the path of the deep page */
 async function followToDeepPage(port: number, token: string, firstPath: string): Promise<string> {

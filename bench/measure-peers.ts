@@ -9,7 +9,7 @@ import { pocketbase } from "./peer-pocketbase.ts";
 import { rollcall } from "./peer-rollcall.ts";
 import { untilQuiet } from "./quiet.ts";
 import { formatMany } from "./report.ts";
-import { median } from "./statistics.ts";
+import { median, withCpuTime } from "./turns.ts";
 
 const numbersPerLoad = 10_000_000;
 /** Some products need more than a second for sixteen logins. */
@@ -99,11 +99,9 @@ async function measure(
   const { status, numbersMax = 10_000_000_000 } = request;
   const firstNumber = (loads * numbersPerLoad) % numbersMax;
   const plan = { port, request, status, connections, seconds, firstNumber, numbersMax };
-  const cpuBefore = peer.cpuSeconds();
   // Hashes of passwords are slow, and wrk would cut them off.
   const logins = { ...plan, connections: 16, seconds: Math.max(seconds, loginSecondsMin) };
-  const load = row === "login" ? await runLoad(logins, "own") : await runLoad(plan, "wrk");
-  return { ...load, cpuMicros: ((peer.cpuSeconds() - cpuBefore) / load.requests) * 1e6 };
+  return withCpuTime(peer.cpuSeconds, () => (row === "login" ? runLoad(logins, "own") : runLoad(plan, "wrk")));
 }
 
 export function formatPeers({ products, lines, leftOut }: PeersTable): string {

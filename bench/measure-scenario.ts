@@ -2,10 +2,9 @@ import type { Fixture } from "./fixture.ts";
 import { runLoad } from "./load.ts";
 import type { LoadPlan } from "./load-plan.ts";
 import type { Options } from "./options.ts";
-import { untilQuiet } from "./quiet.ts";
 import { formatMany, formatPercent, type Row } from "./report.ts";
 import type { Goal, Scenario } from "./scenarios.ts";
-import { median } from "./statistics.ts";
+import { columnsOf, measureInTurns, withCpuTime } from "./turns.ts";
 
 /** The distance between the numbers of two loads, so that unique values stay unique. */
 const numbersPerLoad = 10_000_000;
@@ -31,47 +30,33 @@ export async function measureScenario(
     const { numbersMax = 10_000_000_000, status } = scenario;
     loads += 1;
     const firstNumber = (loads * numbersPerLoad) % numbersMax;
-    const plan: LoadPlan = {
-      port: fixture.server.port,
-      request,
-      status,
-      connections,
-      seconds,
-      firstNumber,
-      numbersMax,
-    };
+    const { port } = fixture.server;
+    const plan: LoadPlan = { port, request, status, connections, seconds, firstNumber, numbersMax };
     return scenario.isSlow ? runLoad(plan, "own") : runLoad(plan);
   }
 
   await ceiling.measure(options.warmUpSeconds);
   await measureLoad(options.warmUpSeconds);
 
-  const pairs = [];
-  for (let run = 1; run <= options.runs; run += 1) {
-    await untilQuiet(options.patienceSeconds);
-    const raw = await ceiling.measure(options.seconds);
-    await untilQuiet(options.patienceSeconds);
-    const cpuBefore = fixture.server.cpuSeconds();
-    const load = await measureLoad(options.seconds);
-    const cpuMicros = ((fixture.server.cpuSeconds() - cpuBefore) / load.requests) * 1e6;
-    const ratio = load.perSecond / raw.perSecond;
-    pairs.push({ ratio, ceiling: raw, load, cpuMicros });
-    report(
-      `${formatMany(load.perSecond)}/s, p99 ${load.p99Ms.toFixed(1)} ms; ` +
-        `${ceiling.name} ${formatMany(raw.perSecond)}/s; ${formatPercent(ratio)}`,
-    );
-  }
+  const { pairs, ratio, median } = await measureInTurns(
+    options,
+    () => ceiling.measure(options.seconds),
+    () => withCpuTime(fixture.server.cpuSeconds, () => measureLoad(options.seconds)),
+    (raw, load) => load.perSecond / raw.perSecond,
+    ({ base, own, ratio }) =>
+      report(
+        `${formatMany(own.perSecond)}/s, p99 ${own.p99Ms.toFixed(1)} ms; ` +
+          `${ceiling.name} ${formatMany(base.perSecond)}/s; ${formatPercent(ratio)}`,
+      ),
+  );
   await ceiling.end();
 
-  const perSecond = median(pairs.map(({ load }) => load.perSecond));
-  const ratio = median(pairs.map((pair) => pair.ratio));
-  const ceilingPerSecond = median(pairs.map((pair) => pair.ceiling.perSecond));
+  const perSecond = median(({ own }) => own.perSecond);
+  const ceilingPerSecond = median(({ base }) => base.perSecond);
   return {
     name,
     measured: `${formatMany(perSecond)}/s`,
-    p50Ms: median(pairs.map(({ load }) => load.p50Ms)),
-    p99Ms: median(pairs.map(({ load }) => load.p99Ms)),
-    cpuMicros: median(pairs.map((pair) => pair.cpuMicros)),
+    ...columnsOf(pairs.map(({ own }) => own)),
     against: `${ceiling.name} ${formatMany(ceilingPerSecond)}/s`,
     ratio,
     ...(goal !== undefined && { goal: judge(goal, perSecond, ratio) }),

@@ -7,9 +7,8 @@ import { commentOf, type Fixture } from "./fixture.ts";
 import { runLoad } from "./load.ts";
 import type { LoadResult } from "./load-plan.ts";
 import type { Options } from "./options.ts";
-import { untilQuiet } from "./quiet.ts";
 import { formatMany, type Row } from "./report.ts";
-import { median } from "./statistics.ts";
+import { columnsOf, type Measure, measureInTurns, median, repeat, withCpuTime } from "./turns.ts";
 
 /** Check-ins per square kilometre: some twenty in a circle of one kilometre. */
 const perSquareKilometer = 6.4;
@@ -58,11 +57,7 @@ interface World {
 }
 
 /** Searches in areas: among few check-ins, and among many of the same density. Then searches among users. */
-export async function measureSearch(
-  fixture: Fixture,
-  options: Options,
-  report: (line: string) => void,
-): Promise<Row[]> {
+export const measureSearch: Measure = async (fixture, options, report) => {
   const [few = 0, ...more] = options.searchSizes;
   const small = await createWorld(fixture, few);
   report(`${formatMany(few)} check-ins are stored`);
@@ -74,7 +69,7 @@ export async function measureSearch(
   }
   rows.push(await measureUserSearch(small, fixture, options));
   return rows;
-}
+};
 
 async function createWorld({ server, deployment }: Fixture, count: number): Promise<World> {
   const { port } = server;
@@ -118,29 +113,21 @@ async function compare(
   report: (line: string) => void,
 ): Promise<Row> {
   for (const world of [small, large]) await load(fixture, world, search, options); // warms up
-  const pairs = [];
-  for (let run = 0; run < options.runs; run += 1) {
-    await untilQuiet(options.patienceSeconds);
-    const among = await load(fixture, small, search, options);
-    await untilQuiet(options.patienceSeconds);
-    const cpuBefore = fixture.server.cpuSeconds();
-    const amongMany = await load(fixture, large, search, options);
-    const cpuMicros = ((fixture.server.cpuSeconds() - cpuBefore) / amongMany.requests) * 1e6;
-    const factor = among.perSecond / amongMany.perSecond;
-    pairs.push({ factor, small: among, large: amongMany, cpuMicros });
-    report(`${search.name}: ${formatMany(amongMany.perSecond)}/s, × ${factor.toFixed(2)}`);
-  }
-  const perSecond = median(pairs.map((pair) => pair.large.perSecond));
-  const factor = median(pairs.map((pair) => pair.factor));
-  const isMet = perSecond >= perSecondGoal && factor <= factorGoal;
+  const { pairs, ratio, median } = await measureInTurns(
+    options,
+    () => load(fixture, small, search, options),
+    () => withCpuTime(fixture.server.cpuSeconds, () => load(fixture, large, search, options)),
+    (few, many) => few.perSecond / many.perSecond,
+    ({ own, ratio }) => report(`${search.name}: ${formatMany(own.perSecond)}/s, × ${ratio.toFixed(2)}`),
+  );
+  const perSecond = median(({ own }) => own.perSecond);
+  const isMet = perSecond >= perSecondGoal && ratio <= factorGoal;
   return {
     name: `${search.name} of ${formatMany(large.count)}`,
     measured: `${formatMany(perSecond)}/s`,
-    p50Ms: median(pairs.map((pair) => pair.large.p50Ms)),
-    p99Ms: median(pairs.map((pair) => pair.large.p99Ms)),
-    cpuMicros: median(pairs.map((pair) => pair.cpuMicros)),
-    against: `of ${formatMany(small.count)} ${formatMany(median(pairs.map((pair) => pair.small.perSecond)))}/s`,
-    factor,
+    ...columnsOf(pairs.map(({ own }) => own)),
+    against: `of ${formatMany(small.count)} ${formatMany(median(({ base }) => base.perSecond))}/s`,
+    factor: ratio,
     ...(search.isGoal &&
       fixture.engine.name === "SQLite" &&
       large.count === 1_000_000 && { goal: { text: `≥ ${formatMany(perSecondGoal)}/s, ≤ × ${factorGoal}`, isMet } }),
@@ -170,16 +157,11 @@ async function measureUserSearch(world: World, fixture: Fixture, options: Option
   const { connections, seconds } = options;
   const plan = { port: server.port, request, status: 200, connections, seconds, firstNumber: 0, numbersMax: 1 };
   await runLoad(plan);
-  const loads = [];
-  for (let run = 0; run < options.runs; run += 1) {
-    await untilQuiet(options.patienceSeconds);
-    loads.push(await runLoad(plan));
-  }
+  const loads = await repeat(options, () => runLoad(plan));
   return {
     name: `GET /users, 20 of ${formatMany(usersCount)}`,
     measured: `${formatMany(median(loads.map(({ perSecond }) => perSecond)))}/s`,
-    p50Ms: median(loads.map(({ p50Ms }) => p50Ms)),
-    p99Ms: median(loads.map(({ p99Ms }) => p99Ms)),
+    ...columnsOf(loads),
     details: { users: usersCount, loads },
   };
 }

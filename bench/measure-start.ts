@@ -4,7 +4,7 @@ import type { Options } from "./options.ts";
 import { untilQuiet } from "./quiet.ts";
 import type { Row } from "./report.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
-import { median } from "./statistics.ts";
+import { median } from "./turns.ts";
 
 const startMsGoals = { SQLite: 450, PostgreSQL: 700 };
 const idleBytesGoal = 90_000_000;

@@ -1,14 +1,11 @@
 import sharp from "sharp";
 import { download, upload } from "./file-transfer.ts";
-import type { Fixture } from "./fixture.ts";
 import { runLoad } from "./load.ts";
 import type { LoadPlan } from "./load-plan.ts";
-import { compareBeside } from "./measure-beside.ts";
-import type { Options } from "./options.ts";
-import { untilQuiet } from "./quiet.ts";
+import { beginLoad, compareBeside } from "./measure-beside.ts";
 import { formatMany, type Row } from "./report.ts";
 import { ownProfileRequest } from "./scenarios.ts";
-import { median } from "./statistics.ts";
+import { columnsOf, type Measure, median, repeat, withCpuTime } from "./turns.ts";
 
 /** As from the camera of a phone. */
 const photoSize = { width: 4_000, height: 3_000 };
@@ -22,11 +19,7 @@ const ratePerSecond = 1_000;
 const rateConnections = 32;
 
 /** Small versions of a photo: computed, read, and the effect of computing them on other requests. */
-export async function measureThumbnails(
-  fixture: Fixture,
-  options: Options,
-  report: (line: string) => void,
-): Promise<Row[]> {
+export const measureThumbnails: Measure = async (fixture, options, report) => {
   const { server, reader } = fixture;
   const { port } = server;
   const photo = await takePhoto();
@@ -41,43 +34,33 @@ export async function measureThumbnails(
   async function measure(name: string, load: LoadPlan): Promise<Row> {
     await download(port, load.request.path, reader.token); // stores the small version before the load
     await runLoad({ ...load, seconds: options.warmUpSeconds }, "own");
-    const loads = [];
-    for (let run = 1; run <= options.runs; run += 1) {
-      await untilQuiet(options.patienceSeconds);
-      const cpuBefore = server.cpuSeconds();
-      const result = await runLoad(load, "own");
-      const cpuMicros = ((server.cpuSeconds() - cpuBefore) / result.requests) * 1e6;
-      loads.push({ ...result, cpuMicros });
-      report(`${name}: ${result.perSecond.toFixed(1)}/s, p99 ${result.p99Ms.toFixed(1)} ms`);
-    }
+    const loads = await repeat(
+      options,
+      () => withCpuTime(server.cpuSeconds, () => runLoad(load, "own")),
+      ({ perSecond, p99Ms }) => report(`${name}: ${perSecond.toFixed(1)}/s, p99 ${p99Ms.toFixed(1)} ms`),
+    );
     const perSecond = median(loads.map((each) => each.perSecond));
     return {
       name,
       measured: `${perSecond < 100 ? perSecond.toFixed(1) : formatMany(perSecond)}/s`,
-      p50Ms: median(loads.map(({ p50Ms }) => p50Ms)),
-      p99Ms: median(loads.map(({ p99Ms }) => p99Ms)),
-      cpuMicros: median(loads.map(({ cpuMicros }) => cpuMicros)),
+      ...columnsOf(loads),
       details: { photoSize, photoBytes: photo.length, loads },
     };
   }
 
+  const me = { ...plan, request: ownProfileRequest(fixture), connections: rateConnections, ratePerSecond };
+  const neighbours = {
+    name: `me during thumbnails, ${formatMany(ratePerSecond)}/s`,
+    factorGoal: 2,
+    begin: () => beginLoad(thumbnails(unkeptSize, connections), "thumbnails"),
+    measure: () => runLoad(me, "own"),
+  };
   return [
     await measure(`thumbnail of ${photoSize.width} × ${photoSize.height}, made`, thumbnails(unkeptSize, connections)),
     await measure("thumbnail, kept", thumbnails(keptSize, options.connections)),
-    await compareBeside(
-      {
-        name: `me during thumbnails, ${formatMany(ratePerSecond)}/s`,
-        beside: "thumbnails",
-        background: thumbnails(unkeptSize, connections),
-        factorGoal: 2,
-        measure: () =>
-          runLoad({ ...plan, request: ownProfileRequest(fixture), connections: rateConnections, ratePerSecond }, "own"),
-      },
-      options,
-      report,
-    ),
+    await compareBeside(neighbours, options, report),
   ];
-}
+};
 
 /** A picture with the details and the size of a photo. */
 async function takePhoto(): Promise<Buffer> {
