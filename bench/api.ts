@@ -1,13 +1,5 @@
 /** API calls that set up the data of a measurement. */
-
-/** A response with its body unparsed. */
-export interface Reply {
-  readonly status: number;
-  readonly contentType: string;
-  readonly body: string;
-  /** The `result` of the envelope. */
-  readonly result: Readonly<Record<string, unknown>>;
-}
+import { type Answer, send } from "../testkit/http.ts";
 
 const answerMsMax = 30_000;
 
@@ -18,27 +10,10 @@ export async function call(
   path: string,
   token: string | undefined,
   parameters?: object,
-): Promise<Reply> {
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-    method,
-    signal: AbortSignal.timeout(answerMsMax),
-    headers: {
-      ...(token !== undefined && { authorization: `Service ${token}` }),
-      ...(parameters !== undefined && { "content-type": "application/json" }),
-    },
-    ...(parameters !== undefined && { body: JSON.stringify(parameters) }),
-  });
-  const body = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${body}`);
-  const contentType = response.headers.get("content-type") ?? "";
-  return { status: response.status, contentType, body, result: JSON.parse(body).result };
-}
-
-/** @throws when the result has no such text */
-function textOf({ result }: Reply, name: string): string {
-  const value = result[name];
-  if (typeof value !== "string") throw new Error(`the response has no ${name}`);
-  return value;
+): Promise<Answer> {
+  const answer = await send({ port }, method, path, { token, body: parameters, timeoutMs: answerMsMax });
+  if (answer.status < 200 || answer.status > 299) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+  return answer;
 }
 
 /** A user with a token. */
@@ -50,19 +25,19 @@ export interface BenchUser {
 export const password = "correct horse battery staple";
 
 export async function registerDevice(port: number, credentials: object, uniqueId: string): Promise<string> {
-  const reply = await call(port, "POST", "/devices", undefined, { ...credentials, platform: "bench", uniqueId });
-  return textOf(reply, "accessToken");
+  const { body } = await call(port, "POST", "/devices", undefined, { ...credentials, platform: "bench", uniqueId });
+  return body.result.accessToken;
 }
 
 export async function signUp(port: number, deviceToken: string, username: string): Promise<BenchUser> {
-  const reply = await call(port, "POST", "/users", deviceToken, { username, password });
-  return { id: textOf(reply, "id"), token: textOf(reply, "accessToken") };
+  const { body } = await call(port, "POST", "/users", deviceToken, { username, password });
+  return { id: body.result.id, token: body.result.accessToken };
 }
 
 /** @returns the check-in's id */
 export async function checkIn(port: number, { token }: BenchUser, comment: string): Promise<string> {
-  const reply = await call(port, "POST", "/checkins", token, { location: "48.2082,16.3738", comment });
-  return textOf(reply, "id");
+  const { body } = await call(port, "POST", "/checkins", token, { location: "48.2082,16.3738", comment });
+  return body.result.id;
 }
 
 /** Sets a key of the application, in the user's own slot. */

@@ -1,7 +1,7 @@
 /** The ceiling of sign-up and login: argon2 alone, with the server's cost and concurrency. A worker. */
 import { hash, verify } from "@node-rs/argon2";
 import { loadConfig } from "../server/src/config/config.ts";
-import { answerRequests, readSetting } from "./worker.ts";
+import { answerRequests, readSetting } from "../testkit/worker.ts";
 
 const { work, password } = readSetting<{ work: "hash" | "verify"; password: string }>();
 

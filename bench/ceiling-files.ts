@@ -9,7 +9,7 @@ import { unlink } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import path from "node:path";
 import { pipeline } from "node:stream/promises";
-import { answerRequests, readSetting } from "./worker.ts";
+import { answerRequests, readSetting } from "../testkit/worker.ts";
 
 const { file, folder } = readSetting<{ file: string; folder: string }>();
 const answer = JSON.stringify({ result: { id: "nothing" } });

@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { answerRequests, readSetting } from "./worker.ts";
+import { answerRequests, readSetting } from "../testkit/worker.ts";
 
 const { body, contentType } = readSetting<{ body: string; contentType: string }>();
 const headers = { "Content-Type": contentType, "Content-Length": Buffer.byteLength(body) };

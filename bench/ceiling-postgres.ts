@@ -4,8 +4,8 @@
  */
 import postgres from "postgres";
 import { loadConfig } from "../server/src/config/config.ts";
+import { answerRequests, readSetting } from "../testkit/worker.ts";
 import { createNewRows } from "./new-rows.ts";
-import { answerRequests, readSetting } from "./worker.ts";
 
 type Value = string | number | null;
 

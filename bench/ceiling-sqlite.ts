@@ -3,8 +3,8 @@
  * per transaction; each commit is on disk before the next begins. A worker.
  */
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { answerRequests, readSetting } from "../testkit/worker.ts";
 import { createNewRows } from "./new-rows.ts";
-import { answerRequests, readSetting } from "./worker.ts";
 
 const { file, table, concurrency } = readSetting<{ file: string; table: string; concurrency: number }>();
 

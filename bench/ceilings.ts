@@ -1,9 +1,9 @@
+import { startWorker, type Worker } from "../testkit/worker.ts";
 import { call, password } from "./api.ts";
 import type { RateWorker } from "./engine.ts";
 import type { Fixture } from "./fixture.ts";
 import { runLoad } from "./load.ts";
 import type { LoadResult, RequestShape } from "./load-plan.ts";
-import { startWorker, type Worker } from "./worker.ts";
 
 /** The raw speed that a request is compared with. */
 export interface Ceiling {
@@ -18,8 +18,9 @@ export type StartCeiling = (fixture: Fixture, request: RequestShape, connections
 
 /** Bare `node:http` in its own process: a response of the same size and type, under the same load. */
 export const bareHttp: StartCeiling = async ({ server }, request, connections) => {
-  const { body, contentType } = await call(server.port, request.method, request.path, request.token);
-  const worker: Worker<object, number> = startWorker(import.meta.resolve("./ceiling-http.ts"), { body, contentType });
+  const { text: body, headers } = await call(server.port, request.method, request.path, request.token);
+  const setting = { body, contentType: headers["content-type"] };
+  const worker: Worker<object, number> = startWorker(import.meta.resolve("./ceiling-http.ts"), setting);
   const port = await worker.ask({});
   return {
     name: "node:http",

@@ -1,13 +1,15 @@
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { chmodSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { promisify } from "node:util";
 import postgres from "postgres";
-import { newFolder } from "./children.ts";
-import { startDurablePostgres } from "./durable-postgres.ts";
-import { ownProgram, plainEnvironment, readTreeCpuSeconds } from "./server-process.ts";
-import { startWorker, type Worker } from "./worker.ts";
+import { startThrowawayPostgres } from "../scripts/throwaway-postgres.ts";
+import { adopt, newFolder, temporaryFolder } from "../testkit/children.ts";
+import { runCliOf } from "../testkit/deployment.ts";
+import { readTreeCpuSeconds } from "../testkit/processes.ts";
+import { rollcall } from "../testkit/server.ts";
+import { startWorker, type Worker } from "../testkit/worker.ts";
+import type { Fixture } from "./fixture.ts";
 
 /** A database for one server, as environment variables. */
 export interface Deployment {
@@ -55,9 +57,14 @@ export function createSqlite(): Engine {
   };
 }
 
+/** An answered commit is on disk, as by default. */
+const settings = { fsync: "on", full_page_writes: "on" };
+
 /** PostgreSQL, with a database for each deployment in one server that runs for the whole run. */
 export async function startPostgres(): Promise<Engine> {
-  const { url, pid } = await startDurablePostgres();
+  chmodSync(temporaryFolder(), 0o711); // PostgreSQL may run as another account, which must be able to enter its folder
+  const { url, process } = await startThrowawayPostgres({ isDurable: true, settings, parent: temporaryFolder() });
+  const { pid = 0 } = adopt(process(), "SIGINT"); // a started process has one
   const admin = postgres(url, { max: 1, onnotice: () => {} });
   const [row] = await admin<[{ server_version: string }]>`show server_version`;
   await admin.end();
@@ -97,25 +104,14 @@ export function ofCheckout(engine: Engine, checkout: string): Engine {
 }
 
 /** Creates an application in the deployment with the command that operators use. */
-export async function createApplication(deployment: Deployment): Promise<{ appid: string; appkey: string }> {
-  const { appid, appkey } = await runCommand(deployment, "apps", "create", "--name", "Bench");
-  return { appid: String(appid), appkey: String(appkey) };
+export function createApplication({ settings, program = rollcall }: Deployment): Promise<Fixture["credentials"]> {
+  return runCliOf(program, settings, "apps", "create", "--name", "Bench", "--json");
 }
 
 /** An owner, who can sign in at once. */
-export async function createOperator(deployment: Deployment): Promise<{ name: string; password: string }> {
-  const name = "bench";
-  const { password } = await runCommand(deployment, "operators", "create", "--name", name, "--role", "owner");
-  return { name, password: String(password) };
-}
-
-async function runCommand(
-  { settings, program = ownProgram }: Deployment,
-  ...args: readonly string[]
-): Promise<Record<string, unknown>> {
-  const { stdout } = await promisify(execFile)(process.execPath, [program, ...args, "--json"], {
-    cwd: import.meta.dirname,
-    env: { ...plainEnvironment(), ...settings },
-  });
-  return JSON.parse(stdout);
+export function createOperator({
+  settings,
+  program = rollcall,
+}: Deployment): Promise<{ name: string; password: string }> {
+  return runCliOf(program, settings, "operators", "create", "--name", "bench", "--role", "owner", "--json");
 }

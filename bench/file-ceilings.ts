@@ -1,10 +1,10 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
+import { newFolder } from "../testkit/children.ts";
+import { startWorker, type Worker } from "../testkit/worker.ts";
 import type { StartCeiling } from "./ceilings.ts";
-import { newFolder } from "./children.ts";
 import { randomFile } from "./file-transfer.ts";
 import { runLoad } from "./load.ts";
-import { startWorker, type Worker } from "./worker.ts";
 
 /** A bare `node:http` server that streams a file of this size, and accepts uploads. */
 export async function startFileCeiling(length: number): Promise<{ readonly port: number; end(): Promise<void> }> {

@@ -4,24 +4,16 @@ import { type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
+import { aroundFile, formHeaders } from "../testkit/forms.ts";
 import { openConnection } from "./load-connection.ts";
 
 /** Files as clients upload them: a form with only the file in it. */
 
-const boundary = "----a-file-of-the-bench";
-const head = [
-  `--${boundary}`,
-  'Content-Disposition: form-data; name="data"; filename="file.bin"',
-  "Content-Type: application/octet-stream",
-  "\r\n",
-].join("\r\n");
-const tail = `\r\n--${boundary}--\r\n`;
-
-export const formType = `multipart/form-data; boundary=${boundary}`;
+const { before, after } = aroundFile;
 
 /** The whole form, for a file of plain ASCII. */
-export function formOf(file: string): string {
-  return head + file + tail;
+export function formOfFile(file: string): string {
+  return before + file + after;
 }
 
 /** The destination of an upload. */
@@ -42,14 +34,14 @@ export async function upload(
     ...{ host: "127.0.0.1", port, path, method: "POST", agent: false },
     headers: {
       authorization: `Service ${token}`,
-      "content-type": formType,
-      "content-length": head.length + length + tail.length,
+      ...formHeaders,
+      "content-length": before.length + length + after.length,
     },
   });
   async function* form(): AsyncGenerator<Uint8Array> {
-    yield Buffer.from(head);
+    yield Buffer.from(before);
     yield* bytes;
-    yield Buffer.from(tail);
+    yield Buffer.from(after);
   }
   const answered = once(sending, "response") as Promise<[IncomingMessage]>; // its only argument
   const [[answer]] = await Promise.all([answered, pipeline(form, sending)]);

@@ -6,9 +6,9 @@
 
 import { createHistogram } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
+import { answerRequests } from "../testkit/worker.ts";
 import { type Answer, openConnection } from "./load-connection.ts";
 import { type LoadPlan, type LoadResult, numberMark } from "./load-plan.ts";
-import { answerRequests } from "./worker.ts";
 
 const stragglersMs = 15_000;
 

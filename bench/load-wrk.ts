@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
-import { adopt, newFolder } from "./children.ts";
+import { adopt, newFolder } from "../testkit/children.ts";
 import { type LoadPlan, type LoadResult, numberMark } from "./load-plan.ts";
 
 const program = "wrk";

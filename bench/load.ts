@@ -1,6 +1,6 @@
+import { startWorker, type Worker } from "../testkit/worker.ts";
 import type { LoadPlan, LoadResult } from "./load-plan.ts";
 import { hasWrk, runWrk } from "./load-wrk.ts";
-import { startWorker, type Worker } from "./worker.ts";
 
 export type LoadTool = "wrk" | "own";
 

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { styleText } from "node:util";
-import { cleanUpAtExit, endEverything, isInterrupted } from "./children.ts";
+import { cleanUpAtExit, endEverything, isInterrupted } from "../testkit/children.ts";
 import { createSqlite, startPostgres } from "./engine.ts";
 import { type Fixture, startFixture } from "./fixture.ts";
 import { preferredTool } from "./load.ts";

@@ -3,7 +3,9 @@ import { once } from "node:events";
 import { rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { adopt, newFolder } from "./children.ts";
+import { adopt, newFolder } from "../testkit/children.ts";
+import { plainEnvironment } from "../testkit/processes.ts";
+import { rollcall } from "../testkit/server.ts";
 import { randomFile, upload } from "./file-transfer.ts";
 import { fillCheckins } from "./fill.ts";
 import { commentOf } from "./fixture.ts";
@@ -12,7 +14,6 @@ import { numberMark, type RequestShape } from "./load-plan.ts";
 import { type Background, compareBeside } from "./measure-beside.ts";
 import { formatMany } from "./report.ts";
 import { ownProfileRequest } from "./scenarios.ts";
-import { ownProgram, plainEnvironment } from "./server-process.ts";
 import { type Measure, median } from "./turns.ts";
 
 const checkins = 200_000;
@@ -45,7 +46,7 @@ export const measureBackup: Measure = async (fixture, options, report) => {
         const startedAt = performance.now();
         const plain = { cwd: import.meta.dirname, stdio: "ignore" as const };
         const env = { ...plainEnvironment(), ...deployment.settings };
-        const child = adopt(spawn(process.execPath, [ownProgram, "backup", file], { ...plain, env }));
+        const child = adopt(spawn(process.execPath, [rollcall, "backup", file], { ...plain, env }));
         const [code] = await once(child, "exit");
         if (code !== 0) throw new Error(`the backup failed with exit code ${code}`);
         durations.push((performance.now() - startedAt) / 1000);

@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { startWorker } from "../testkit/worker.ts";
 import type { ClientRate, ClientRound, ClientSetting } from "./client/plan.ts";
 import type { Fixture } from "./fixture.ts";
 import type { Options } from "./options.ts";
 import { formatMany, type Row } from "./report.ts";
 import { type Measure, measureInTurns, median } from "./turns.ts";
-import { startWorker } from "./worker.ts";
 
 const pairCount = 10;
 const concurrencies = [1, 16];

@@ -40,7 +40,7 @@ export async function measureConsole(engine: Engine, report: (line: string) => v
   const server = await startServer(fixture.deployment.settings);
   try {
     const signedIn = await call(server.port, "POST", "/_/api/sessions", undefined, operator);
-    const token = String(signedIn.result["token"]);
+    const { token } = signedIn.body.result;
     const rows: Row[] = [];
     for (const [name, paths] of Object.entries(views)) {
       const times = [];

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { startWorker, type Worker } from "../testkit/worker.ts";
 import { call, password, registerDevice, signUp } from "./api.ts";
 import type { StreamOrder, StreamReport } from "./client/stream-plan.ts";
 import { createApplication, type Engine } from "./engine.ts";
@@ -6,7 +7,6 @@ import type { Options } from "./options.ts";
 import { untilQuiet } from "./quiet.ts";
 import { formatMany, formatPercent, type Row } from "./report.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
-import { startWorker, type Worker } from "./worker.ts";
 
 /** Half of what a device and a user may have, so that a client that comes back is not refused because of its old connection. */
 const streamsPerToken = 5;
@@ -132,8 +132,8 @@ async function prepare({ port }: ServerProcess, credentials: object, { streams }
       const deviceToken = await registerDevice(port, credentials, `${username}-${device}`);
       if (device === 0) tokens.push((await signUp(port, deviceToken, username)).token);
       else {
-        const { result } = await call(port, "POST", "/users/login", deviceToken, { username, password });
-        tokens.push(`${result["accessToken"]}`);
+        const { body } = await call(port, "POST", "/users/login", deviceToken, { username, password });
+        tokens.push(body.result.accessToken);
       }
     }
   }

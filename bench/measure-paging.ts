@@ -58,8 +58,8 @@ export const measurePaging: Measure = async (fixture, options, report) => {
 async function followToDeepPage(port: number, token: string, firstPath: string): Promise<string> {
   let path = firstPath;
   for (let page = 1; page < deepPage; page += 1) {
-    const { result } = await call(port, "GET", path, token);
-    const { pageResults, nextToken } = result;
+    const { body } = await call(port, "GET", path, token);
+    const { pageResults, nextToken } = body.result;
     if (!Array.isArray(pageResults) || pageResults.length !== pageItems || typeof nextToken !== "string") {
       throw new Error(`page ${page} is not full or has no next one`);
     }

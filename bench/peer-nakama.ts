@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { newFolder } from "../testkit/children.ts";
+import { findFreePort } from "../testkit/free-port.ts";
 import { password } from "./api.ts";
-import { newFolder } from "./children.ts";
 import { numberMark } from "./load-plan.ts";
 import { ask, objectsCount, type Peer, startPeer, textIn } from "./peer.ts";
-import { findFreePort } from "./server-process.ts";
 
 const serverKey = { Authorization: `Basic ${Buffer.from("defaultkey:").toString("base64")}` };
 const login = { email: "reader@example.com", password };

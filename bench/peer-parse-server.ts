@@ -1,5 +1,5 @@
+import { newFolder } from "../testkit/children.ts";
 import { password } from "./api.ts";
-import { newFolder } from "./children.ts";
 import { numberMark } from "./load-plan.ts";
 import { ask, objectsCount, type Peer, startPeer, textIn } from "./peer.ts";
 

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { newFolder } from "../testkit/children.ts";
 import { password } from "./api.ts";
-import { newFolder } from "./children.ts";
 import { numberMark } from "./load-plan.ts";
 import { ask, objectsCount, type Peer, startPeer, textIn } from "./peer.ts";
 

@@ -1,9 +1,11 @@
 import { spawn } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
-import { adopt, end } from "./children.ts";
+import { adopt, end } from "../testkit/children.ts";
+import { findFreePort } from "../testkit/free-port.ts";
+import { send } from "../testkit/http.ts";
+import { plainEnvironment, readTreeCpuSeconds, readTreeResidentBytes } from "../testkit/processes.ts";
 import type { Engine } from "./engine.ts";
 import type { RequestShape } from "./load-plan.ts";
-import { findFreePort, plainEnvironment, readTreeCpuSeconds, readTreeResidentBytes } from "./server-process.ts";
 
 /** The requests that are measured of every product, in the order of the table. */
 export const peerRows = {
@@ -24,31 +26,26 @@ export interface PeerRequest extends RequestShape {
   readonly numbersMax?: number | undefined;
 }
 
-/** A product that runs, with a user and 100 objects. */
-export interface RunningPeer {
+/** A process of a product, in a folder of its own. */
+export interface PeerProcess {
   readonly port: number;
   readonly startedInMs: number;
   /** Some seconds after its start, before its first request. */
   readonly idleBytes: number;
   /** Processor time so far, of the product's own processes, without a database server. */
   cpuSeconds(): number;
+  stop(): Promise<void>;
+}
+
+/** A product that runs, with a user and 100 objects. */
+export interface RunningPeer extends PeerProcess {
   /** A product may lack a row, such as the registration of devices. */
   readonly requests: Partial<Record<PeerRow, PeerRequest>>;
-  stop(): Promise<void>;
 }
 
 export interface Peer {
   readonly name: string;
   start(postgres: Engine | undefined): Promise<RunningPeer>;
-}
-
-/** A process of another product, in a folder of its own. */
-export interface PeerProcess {
-  readonly port: number;
-  readonly startedInMs: number;
-  readonly idleBytes: number;
-  cpuSeconds(): number;
-  stop(): Promise<void>;
 }
 
 export const objectsCount = 100;
@@ -112,14 +109,9 @@ export async function ask(
   headers: Readonly<Record<string, string>>,
   body?: object,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-    method,
-    headers: { ...headers, ...(body !== undefined && { "content-type": "application/json" }) },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-  return JSON.parse(text);
+  const answer = await send({ port }, method, path, { headers, body });
+  if (answer.status < 200 || answer.status > 299) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+  return answer.body;
 }
 
 /** @throws when the response has no such text */

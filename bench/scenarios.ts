@@ -1,8 +1,9 @@
+import { formHeaders } from "../testkit/forms.ts";
 import { password } from "./api.ts";
 import { argon2, bareHttp, durableInserts, type StartCeiling } from "./ceilings.ts";
 import type { Engine } from "./engine.ts";
 import { bareFiles } from "./file-ceilings.ts";
-import { formOf, formType } from "./file-transfer.ts";
+import { formOfFile } from "./file-transfer.ts";
 import { commentOf, type Fixture, loginName, loginUsersMax, smallFileBytes } from "./fixture.ts";
 import { numberMark, type RequestShape } from "./load-plan.ts";
 
@@ -173,8 +174,8 @@ export const scenarios: readonly Scenario[] = [
       method: "POST",
       path: "/blobs",
       token: writer.token,
-      body: formOf("x".repeat(smallFileBytes)),
-      contentType: formType,
+      body: formOfFile("x".repeat(smallFileBytes)),
+      contentType: formHeaders["content-type"],
     }),
     startCeiling: bareFiles(smallFileBytes, 201),
   },

@@ -1,10 +1,10 @@
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { readFileSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { spawn } from "node:child_process";
+import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { adopt, end } from "./children.ts";
+import { adopt, end } from "../testkit/children.ts";
+import { findFreePort } from "../testkit/free-port.ts";
+import { plainEnvironment, readCpuSeconds, readMemory, residentBytes } from "../testkit/processes.ts";
+import { rollcall } from "../testkit/server.ts";
 
 /** A running server. */
 export interface ServerProcess {
@@ -19,8 +19,6 @@ export interface ServerProcess {
   stop(): Promise<void>;
 }
 
-/** The `rollcall` program of this checkout. */
-export const ownProgram = fileURLToPath(import.meta.resolve("../server/bin/rollcall.mjs"));
 const startMsMax = 30_000;
 const pollMs = 2;
 
@@ -31,7 +29,7 @@ const pollMs = 2;
  */
 export async function startServer(
   settings: Readonly<Record<string, string>>,
-  program = ownProgram,
+  program = rollcall,
 ): Promise<ServerProcess> {
   const port = await findFreePort();
   const startedAt = performance.now();
@@ -63,27 +61,10 @@ export async function startServer(
     port,
     startedInMs,
     cpuSeconds: () => readCpuSeconds(pid),
-    residentBytes: () => readMemory(pid, "VmRSS") ?? readMemoryOfPs(pid),
+    residentBytes: () => residentBytes({ pid }),
     peakResidentBytes: () => readMemory(pid, "VmHWM"),
     stop: () => end(child),
   };
-}
-
-/** The environment variables that programs need, without settings that would change the measurement. */
-export function plainEnvironment(): Record<string, string> {
-  const kept = ["PATH", "HOME", "TMPDIR", "SystemRoot"];
-  return Object.fromEntries(kept.map((name) => [name, process.env[name] ?? ""]).filter(([, value]) => value !== ""));
-}
-
-/** Finds an unused port of 127.0.0.1. */
-export async function findFreePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const address = probe.address();
-  probe.close();
-  await once(probe, "close");
-  if (address === null || typeof address === "string") throw new Error("no free port");
-  return address.port;
 }
 
 /** Resolves with false while the port is closed. */
@@ -98,52 +79,4 @@ function isAnswering(port: number): Promise<boolean> {
     });
     socket.write("GET /service/ping HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
   });
-}
-
-/**
- * User and system time of /proc/PID/stat, in its ticks of 10 ms.
- *
- * @param fields 4 to add the times of children that have ended
- */
-export function readCpuSeconds(pid: number, fields: 2 | 4 = 2): number {
-  if (process.platform !== "linux") return Number.NaN;
-  const afterName = readFileSync(`/proc/${pid}/stat`, "utf8")
-    .replace(/^.*\) /s, "")
-    .split(" ");
-  const ticks = afterName.slice(11, 11 + fields).reduce((sum, value) => sum + Number(value), 0);
-  return ticks / 100;
-}
-
-/** The processor time of a process, of its children, and of the children that have ended. */
-export function readTreeCpuSeconds(pid: number): number {
-  if (process.platform !== "linux") return Number.NaN;
-  const times = childrenOf(pid).map((child) => {
-    try {
-      return readCpuSeconds(child);
-    } catch {
-      return 0; // it has ended
-    }
-  });
-  return readCpuSeconds(pid, 4) + times.reduce((sum, seconds) => sum + seconds, 0);
-}
-
-/** The resident set of a process and of its children. */
-export function readTreeResidentBytes(pid: number): number {
-  if (process.platform !== "linux") return Number.NaN;
-  return [pid, ...childrenOf(pid)].reduce((sum, each) => sum + (readMemory(each, "VmRSS") ?? 0), 0);
-}
-
-function childrenOf(pid: number): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
-}
-
-/** The resident set of a process now, or its maximum; undefined on systems without /proc. */
-export function readMemory(pid: number, field: "VmRSS" | "VmHWM"): number | undefined {
-  if (process.platform !== "linux") return undefined;
-  const kibibytes = new RegExp(`^${field}:\\s*(\\d+) kB$`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
-  return kibibytes === undefined ? undefined : Number(kibibytes) * 1024;
-}
-
-function readMemoryOfPs(pid: number): number {
-  return Number(spawnSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" }).stdout) * 1024;
 }

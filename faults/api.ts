@@ -1,22 +1,12 @@
-import http from "node:http";
-import https from "node:https";
+import { Agent } from "node:http";
+import { Agent as SecureAgent } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Answer, type CallOptions as PlainOptions, send } from "../testkit/http.ts";
 import type { Tally } from "./tally.ts";
 
-/** A response of the server. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly bytes: Buffer;
-  // biome-ignore lint/suspicious/noExplicitAny: callers read results of every shape and compare them to what they sent
-  readonly body: any;
-}
+export type { Answer };
 
-export interface CallOptions {
-  readonly token?: string | undefined;
-  /** Sent as JSON; a Buffer is sent unchanged. */
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
+export interface CallOptions extends Pick<PlainOptions, "token" | "body" | "headers"> {
   /** Error statuses that are an acceptable outcome of this call. */
   readonly expected?: readonly number[];
 }
@@ -69,43 +59,17 @@ export function createApi(
   { isSecure = false, isCounted = true, mayBreak = true, connectionsMax = 64 }: ApiOptions = {},
 ): Api {
   const agent = isSecure
-    ? new https.Agent({ keepAlive: true, maxSockets: connectionsMax, rejectUnauthorized: false })
-    : new http.Agent({ keepAlive: true, maxSockets: connectionsMax });
-  const { request } = isSecure ? https : http;
+    ? new SecureAgent({ keepAlive: true, maxSockets: connectionsMax, rejectUnauthorized: false })
+    : new Agent({ keepAlive: true, maxSockets: connectionsMax });
 
-  function send(method: string, path: string, { token, body, headers }: CallOptions): Promise<Answer> {
-    const payload = body === undefined || Buffer.isBuffer(body) ? body : JSON.stringify(body);
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const broken = (error: Error) => {
-      if (!mayBreak) tally.wrong.push(`${method} ${path}: ${error.message}`);
-      reject(new Unanswered(error.message, { cause: error }));
-    };
-    const all = {
-      ...(payload !== undefined && {
-        "content-type": "application/json",
-        "content-length": `${Buffer.byteLength(payload)}`,
-      }),
-      ...(token !== undefined && { authorization: `Service ${token}` }),
-      ...headers,
-    };
-    const outgoing = request({ host: "127.0.0.1", port, method, path, headers: all, agent }, (incoming) => {
-      const chunks: Buffer[] = [];
-      incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-      incoming.on("error", broken);
-      incoming.on("end", () => {
-        const bytes = Buffer.concat(chunks);
-        const isJson = incoming.headers["content-type"] === "application/json" && bytes.length > 0;
-        const parsed = isJson ? JSON.parse(bytes.toString()) : undefined;
-        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, bytes, body: parsed });
-      });
-    });
-    outgoing.setTimeout(patienceMs, () => {
-      tally.wrong.push(`${method} ${path} was not answered within ${patienceMs / 1000} s`);
-      outgoing.destroy(new Error("no answer"));
-    });
-    outgoing.on("error", broken);
-    outgoing.end(payload);
-    return promise;
+  async function ask(method: string, path: string, { token, body, headers }: CallOptions): Promise<Answer> {
+    try {
+      return await send({ port, isSecure }, method, path, { token, body, headers, agent, timeoutMs: patienceMs });
+    } catch (error) {
+      const { message } = error as Error; // send rejects with nothing else
+      if (!mayBreak || message.startsWith("no answer")) tally.wrong.push(`${method} ${path}: ${message}`);
+      throw new Unanswered(message, { cause: error });
+    }
   }
 
   return {
@@ -113,7 +77,7 @@ export function createApi(
     async call(operation, options = {}) {
       const [method = "", path = ""] = operation.split(/ (.*)/);
       if (isCounted) tally.sent += 1;
-      const answer = await send(method, path, options);
+      const answer = await ask(method, path, options);
       const { status, body, headers } = answer;
       if (status === 503) {
         if (isCounted) tally.unavailable += 1;

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { createDeployment, type Deployment } from "../testkit/deployment.ts";
+import { registerDevice, signUp } from "../testkit/people.ts";
+import { startServer } from "../testkit/server.ts";
 import { type Api, createApi } from "./api.ts";
-import { createDeployment, type Deployment } from "./deployment.ts";
 import { getSharedPostgres } from "./postgres.ts";
 import type { Scenario } from "./scenario.ts";
-import { startServer } from "./server.ts";
 import type { Tally } from "./tally.ts";
 import { Workload } from "./workload.ts";
 
@@ -49,10 +50,9 @@ function clockStepsBack(name: string, settings: () => Promise<Readonly<Record<st
   };
 }
 
-async function tokenThatExpires({ application }: Deployment, port: number, tally: Tally): Promise<string> {
+async function tokenThatExpires(deployment: Deployment, port: number, tally: Tally): Promise<string> {
   const api = createApi(port, tally, { isCounted: false });
-  const { body } = await api.call("POST /devices", { body: { ...application, platform: "faults" } });
-  const token: string = body.result.accessToken;
+  const token = await registerDevice(api, deployment);
   await api.call("GET /devices/current", { token });
   api.close();
   return token;
@@ -78,11 +78,8 @@ class Pager {
   #read: string[] = [];
   #next: string | undefined;
 
-  static async begin(api: Api, { application }: Deployment, tally: Tally): Promise<Pager> {
-    const device = await api.call("POST /devices", { body: { ...application, platform: "faults" } });
-    const account = { username: "pager", password: "a good password" };
-    const user = await api.call("POST /users", { token: device.body.result.accessToken, body: account });
-    return new Pager(api, user.body.result.accessToken, tally);
+  static async begin(api: Api, deployment: Deployment, tally: Tally): Promise<Pager> {
+    return new Pager(api, (await signUp(api, deployment, "pager")).token, tally);
   }
 
   constructor(api: Api, token: string, tally: Tally) {

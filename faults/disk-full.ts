@@ -1,11 +1,11 @@
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createDeployment } from "./deployment.ts";
+import { createDeployment } from "../testkit/deployment.ts";
+import { startServer } from "../testkit/server.ts";
 import { getSharedPostgres } from "./postgres.ts";
 import { Probes } from "./probes.ts";
 import { Recoveries } from "./recoveries.ts";
 import type { Scenario } from "./scenario.ts";
-import { startServer } from "./server.ts";
 import { findObstacleToMounting, mountSmallDisk } from "./small-disk.ts";
 import { Workload } from "./workload.ts";
 

@@ -2,16 +2,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readMemory } from "../bench/server-process.ts";
 import { fastFolder } from "../scripts/fast-folder.ts";
 import { readOpenFilesMax } from "../server/src/http/http-server.ts";
 import { dataPart, formHeaders, formOf } from "../server/test/uploads.ts";
+import { createDeployment } from "../testkit/deployment.ts";
+import { signUp } from "../testkit/people.ts";
+import { readMemory } from "../testkit/processes.ts";
+import { type RunningServer, startServer } from "../testkit/server.ts";
 import { createApi } from "./api.ts";
-import { createDeployment } from "./deployment.ts";
-import { signUp } from "./people.ts";
 import { Probes } from "./probes.ts";
 import type { Scenario } from "./scenario.ts";
-import { type Server, startServer } from "./server.ts";
 import type { Tally } from "./tally.ts";
 
 const calmMs = 3_000;
@@ -101,7 +101,7 @@ export const flood: Scenario = {
 };
 
 /** Creates check-ins that fill one large page. */
-async function checkIn({ port }: Server, token: string, tally: Tally): Promise<void> {
+async function checkIn({ port }: RunningServer, token: string, tally: Tally): Promise<void> {
   const api = createApi(port, tally, { isCounted: false });
   const parameters = { location: "1,2", comment: "x".repeat(2_000) };
   const requests = Array.from({ length: 100 }, () => ({ method: "POST", path: "/checkins", parameters }));
@@ -123,7 +123,7 @@ function headOf(path: string, token: string, body: Buffer, contentType = "applic
 }
 
 interface Wave {
-  readonly server: Server;
+  readonly server: RunningServer;
   readonly head: string;
   readonly body: Buffer;
   readonly count: number;
@@ -170,7 +170,7 @@ function untilConnected(socket: Socket): Promise<unknown> {
 }
 
 /** A connection that closes after its response, unless it stays open; a page is read to its end. */
-function open({ port }: Server, tally: Tally, { staysOpen = false } = {}): Socket {
+function open({ port }: RunningServer, tally: Tally, { staysOpen = false } = {}): Socket {
   const socket = connect(port, "127.0.0.1");
   socket.setEncoding("latin1");
   let text = "";
@@ -197,7 +197,7 @@ function open({ port }: Server, tally: Tally, { staysOpen = false } = {}): Socke
   return socket;
 }
 
-function memory({ pid }: Server, name: "VmRSS" | "VmHWM"): number {
+function memory({ pid }: RunningServer, name: "VmRSS" | "VmHWM"): number {
   return readMemory(pid, name) ?? Number.NaN;
 }
 

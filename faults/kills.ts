@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createDeployment, type Deployment } from "./deployment.ts";
+import { createDeployment, type Deployment } from "../testkit/deployment.ts";
+import { prepareServer, type RunningServer } from "../testkit/server.ts";
 import { expectNoOrphans } from "./orphans.ts";
 import { getSharedPostgres } from "./postgres.ts";
 import type { Scenario } from "./scenario.ts";
-import { prepareServer, type Server } from "./server.ts";
 import type { Tally } from "./tally.ts";
 import { Workload } from "./workload.ts";
 
@@ -48,7 +48,7 @@ async function killUnderLoad(
   deployment: Deployment,
   kills: number,
   tally: Tally,
-  strike: (server: Server, kill: number) => Promise<unknown> = (server) => server.end("SIGKILL"),
+  strike: (server: RunningServer, kill: number) => Promise<unknown> = (server) => server.end("SIGKILL"),
 ): Promise<void> {
   let next = prepareServer(deployment.settings);
   let workload: Workload | undefined;

@@ -1,6 +1,6 @@
 /** Injects faults into real servers under load, and counts lost writes: `npm run test:faults`. */
 import { parseArgs, styleText } from "node:util";
-import { cleanUpAtExit, endEverything, isInterrupted } from "../bench/children.ts";
+import { cleanUpAtExit, endEverything, isInterrupted } from "../testkit/children.ts";
 import { clientKillsOnPostgres, clientKillsOnSqlite } from "./client/kills.ts";
 import { lostAnswers } from "./client/lost-answers.ts";
 import { formatResult, formatTable, type Result } from "./report.ts";

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Deployment } from "../testkit/deployment.ts";
+import { startServer } from "../testkit/server.ts";
 import { createApi } from "./api.ts";
-import type { Deployment } from "./deployment.ts";
-import { startServer } from "./server.ts";
 import type { Tally } from "./tally.ts";
 
 const preloads = ["./shifted-clock.mjs", "./impatient.mjs"].map((script) => import.meta.resolve(script));

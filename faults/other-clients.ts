@@ -1,6 +1,4 @@
-import { readMemory } from "../bench/server-process.ts";
 import type { Probes } from "./probes.ts";
-import type { Server } from "./server.ts";
 import type { Tally } from "./tally.ts";
 
 /** The factor by which other clients may wait longer during an attack. */
@@ -37,8 +35,4 @@ export function compareOthers(
     `p99 of others ${calmMs.toFixed(0)} → ${p99Ms.toFixed(0)} ms`,
     `${(grown / 1e6).toFixed(0)} MB more`,
   );
-}
-
-export function residentBytes({ pid }: Pick<Server, "pid">): number {
-  return readMemory(pid, "VmRSS") ?? Number.NaN;
 }

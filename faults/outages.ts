@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createDeployment } from "./deployment.ts";
+import { createDeployment } from "../testkit/deployment.ts";
+import { type RunningServer, startServer } from "../testkit/server.ts";
 import { getSharedPostgres, type Postgres } from "./postgres.ts";
 import { Probes } from "./probes.ts";
 import { type NetworkProxy, startProxy } from "./proxy.ts";
 import { Recoveries } from "./recoveries.ts";
 import type { Scenario } from "./scenario.ts";
-import { type Server, startServer } from "./server.ts";
 import type { Tally } from "./tally.ts";
 import { Workload } from "./workload.ts";
 
@@ -58,7 +58,7 @@ function outage(name: string, promise: string, happen: (outage: Outage) => Promi
 }
 
 /** @throws when the server exits on its own */
-async function failOnExit(server: Server): Promise<never> {
+async function failOnExit(server: RunningServer): Promise<never> {
   throw new Error(`the server exited with ${await server.ended}`);
 }
 

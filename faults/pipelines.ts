@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { startWorker } from "../bench/worker.ts";
-import { createDeployment } from "./deployment.ts";
-import { compareOthers, residentBytes } from "./other-clients.ts";
+import { createDeployment } from "../testkit/deployment.ts";
+import { residentBytes } from "../testkit/processes.ts";
+import { startServer } from "../testkit/server.ts";
+import { startWorker } from "../testkit/worker.ts";
+import { compareOthers } from "./other-clients.ts";
 import type { PipeliningOrder, PipeliningReport } from "./pipelining-clients.ts";
 import { Probes } from "./probes.ts";
 import type { Scenario } from "./scenario.ts";
-import { startServer } from "./server.ts";
 
 const calmMs = 2_000;
 const readMsMax = 60_000;

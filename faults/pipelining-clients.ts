@@ -2,7 +2,7 @@
 import { connect as connectPlain, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
-import { answerRequests } from "../bench/worker.ts";
+import { answerRequests } from "../testkit/worker.ts";
 
 export interface PipeliningOrder {
   readonly port: number;

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { chmodSync, chownSync, mkdirSync, statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
-import { adopt, temporaryFolder } from "../bench/children.ts";
 import { startThrowawayPostgres } from "../scripts/throwaway-postgres.ts";
 import { fieldsOf } from "../server/src/lib/fields.ts";
+import { adopt, temporaryFolder } from "../testkit/children.ts";
 
 /** The PostgreSQL server of this run, and the faults it can be given. */
 export interface Postgres {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Deployment } from "../testkit/deployment.ts";
+import { registerDevice } from "../testkit/people.ts";
 import { type Api, createApi, Unanswered } from "./api.ts";
-import type { Deployment } from "./deployment.ts";
 import type { Tally } from "./tally.ts";
 
 const calmMs = 500;
@@ -18,10 +19,9 @@ export class Probes {
   readonly #running: Promise<void>;
 
   /** @param port of a server that must not break any connection */
-  static async begin({ application }: Deployment, port: number, tally: Tally): Promise<Probes> {
+  static async begin(deployment: Deployment, port: number, tally: Tally): Promise<Probes> {
     const api = createApi(port, tally, { mayBreak: false, isCounted: false, connectionsMax: 400 });
-    const device = await api.call("POST /devices", { body: { ...application, platform: "probe" } });
-    return new Probes(tally, api, device.body.result.accessToken);
+    return new Probes(tally, api, await registerDevice(api, deployment));
   }
 
   constructor(tally: Tally, api: Api, token: string) {

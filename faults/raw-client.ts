@@ -1,5 +1,6 @@
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { parseAnswer } from "../testkit/raw-answers.ts";
 
 /** The outcome of a request: a response, a refused connection, or how the connection ended without a response. */
 export type Outcome =
@@ -21,14 +22,13 @@ export async function openRawClient(port: number, isSecure: boolean): Promise<Ra
   const socket: Socket = isSecure
     ? connectTls({ port, host: "127.0.0.1", rejectUnauthorized: false })
     : connectPlain(port, "127.0.0.1");
-  let received = "";
+  let received = Buffer.alloc(0);
   let count = 0;
   let end: "reset" | "closed" | undefined;
   let isLast = false;
   let wake = () => {};
-  socket.setEncoding("latin1");
-  socket.on("data", (text: string) => {
-    received += text;
+  socket.on("data", (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk]);
     wake();
   });
   let failure: string | undefined;
@@ -37,14 +37,11 @@ export async function openRawClient(port: number, isSecure: boolean): Promise<Ra
     end ??= "reset";
     wake();
   });
-  socket.on("close", () => {
+  const close = () => {
     end ??= "closed";
     wake();
-  });
-  socket.on("end", () => {
-    end ??= "closed";
-    wake();
-  });
+  };
+  socket.on("close", close).on("end", close);
   await new Promise<void>((resolve) => {
     socket.once(isSecure ? "secureConnect" : "connect", () => resolve());
     socket.once("close", () => resolve());
@@ -53,15 +50,12 @@ export async function openRawClient(port: number, isSecure: boolean): Promise<Ra
   if (end !== undefined) return { kind: end, isFirst: true };
 
   function takeAnswer(): Outcome | undefined {
-    const headEnd = received.indexOf("\r\n\r\n");
-    if (headEnd < 0) return undefined;
-    const head = received.slice(0, headEnd).toLowerCase();
-    const length = headEnd + 4 + Number(/\r\ncontent-length: (\d+)/.exec(head)?.[1] ?? 0);
-    if (received.length < length) return undefined;
-    const text = received.slice(headEnd + 4, length);
-    received = received.slice(length);
-    isLast = head.includes("\r\nconnection: close");
-    return { kind: "answer", status: Number(head.split(" ")[1]), isLast, text };
+    const parsed = parseAnswer(received);
+    if (parsed === undefined) return undefined;
+    const { status, headers, text, length } = parsed;
+    received = received.subarray(length);
+    isLast = headers.connection === "close";
+    return { kind: "answer", status, isLast, text };
   }
 
   return {

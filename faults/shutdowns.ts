@@ -1,14 +1,15 @@
 import { copyFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { newFolder } from "../bench/children.ts";
 import { settings } from "../server/src/config/settings.ts";
+import { newFolder } from "../testkit/children.ts";
+import { createDeployment, type Deployment } from "../testkit/deployment.ts";
+import { registerDevice } from "../testkit/people.ts";
+import { startServer } from "../testkit/server.ts";
 import { createApi } from "./api.ts";
-import { createDeployment, type Deployment } from "./deployment.ts";
 import { getSharedPostgres } from "./postgres.ts";
 import { type Outcome, openRawClient, type RawClient } from "./raw-client.ts";
 import type { Scenario } from "./scenario.ts";
-import { startServer } from "./server.ts";
 import type { Tally } from "./tally.ts";
 
 const rounds = 8;
@@ -58,16 +59,15 @@ function shutdown(
 
 /** Resolves when all clients run, with a promise of their ends. */
 async function beginLoad(
-  { application }: Deployment,
+  deployment: Deployment,
   port: number,
   isSecure: boolean,
   tally: Tally,
   signal: AbortSignal,
 ): Promise<{ ended: Promise<unknown> }> {
   const api = createApi(port, tally, { isSecure, isCounted: false });
-  const { body } = await api.call("POST /devices", { body: { ...application, platform: "faults" } });
+  const token = await registerDevice(api, deployment);
   api.close();
-  const token: string = body.result.accessToken;
   const requests = [
     `GET /devices/current HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${token}\r\n\r\n`,
     `POST /metrics/events/a HTTP/1.1\r\nHost: a\r\nAuthorization: Service ${token}\r\nContent-Length: 2\r\n\r\n{}`,

@@ -2,12 +2,14 @@ import { readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { dataPart, formHeaders, formOf } from "../server/test/uploads.ts";
+import { createDeployment, type Deployment } from "../testkit/deployment.ts";
+import { signUp } from "../testkit/people.ts";
+import { residentBytes } from "../testkit/processes.ts";
+import { type RunningServer, startServer } from "../testkit/server.ts";
 import { createApi } from "./api.ts";
-import { createDeployment, type Deployment } from "./deployment.ts";
-import { compareOthers, residentBytes } from "./other-clients.ts";
+import { compareOthers } from "./other-clients.ts";
 import { Probes } from "./probes.ts";
 import type { Scenario } from "./scenario.ts";
-import { type Server, startServer } from "./server.ts";
 import type { Tally } from "./tally.ts";
 
 const requestMs = 3_000;
@@ -97,12 +99,9 @@ export const slowClients: Scenario = {
 };
 
 /** Uploads the large file that the attackers do not read. */
-async function prepareAttacks({ application }: Deployment, { port }: Server, tally: Tally): Promise<Attack[]> {
+async function prepareAttacks(deployment: Deployment, { port }: RunningServer, tally: Tally): Promise<Attack[]> {
   const api = createApi(port, tally, { isCounted: false });
-  const device = await api.call("POST /devices", { body: { ...application, platform: "faults" } });
-  const account = { username: "attacker", password: "a good password" };
-  const user = await api.call("POST /users", { token: device.body.result.accessToken, body: account });
-  const token: string = user.body.result.accessToken;
+  const { token } = await signUp(api, deployment, "attacker");
   const body = formOf([dataPart(Buffer.alloc(largeBytes))]);
   const file = await api.call("POST /blobs", { token, body, headers: formHeaders });
   api.close();
@@ -110,7 +109,7 @@ async function prepareAttacks({ application }: Deployment, { port }: Server, tal
 }
 
 /** Waits until the server has accepted the attackers so far: the scenario does not test the listen backlog. */
-async function untilAccepted({ port }: Server, tally: Tally): Promise<void> {
+async function untilAccepted({ port }: RunningServer, tally: Tally): Promise<void> {
   const api = createApi(port, tally, { isCounted: false });
   await api.call("GET /service/ping");
   api.close();
@@ -140,7 +139,7 @@ function begin(attack: Attack, port: number): Attacker {
   return { attack, socket, isClosed: () => isClosed };
 }
 
-async function untilFreed(server: Server, handles: number, tally: Tally): Promise<void> {
+async function untilFreed(server: RunningServer, handles: number, tally: Tally): Promise<void> {
   const deadline = performance.now() + patienceMs;
   while (openHandles(server) > handles && performance.now() < deadline) await sleep(50);
   const left = openHandles(server) - handles;
@@ -148,6 +147,6 @@ async function untilFreed(server: Server, handles: number, tally: Tally): Promis
 }
 
 /** The number of files and sockets that the process has open. */
-function openHandles({ pid }: Server): number {
+function openHandles({ pid }: RunningServer): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { StreamOrder, StreamReport } from "../bench/client/stream-plan.ts";
-import { startWorker } from "../bench/worker.ts";
+import { createDeployment, type Deployment, runCli } from "../testkit/deployment.ts";
+import { password, registerDevice, signUp } from "../testkit/people.ts";
+import { startServer } from "../testkit/server.ts";
+import { startWorker } from "../testkit/worker.ts";
 import { type Api, createApi, untilAnswered } from "./api.ts";
-import { createDeployment, type Deployment, runCli } from "./deployment.ts";
-import { password, registerDevice, signUp } from "./people.ts";
 import { Probes } from "./probes.ts";
 import type { Scenario } from "./scenario.ts";
-import { startServer } from "./server.ts";
 import type { Tally } from "./tally.ts";
 
 /** Half of what a device and a user may have, so that a client that comes back is not refused because of its old connection. */

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Deployment } from "../testkit/deployment.ts";
+import { signUp } from "../testkit/people.ts";
 import { type Api, type ApiOptions, createApi, Unanswered, untilAnswered } from "./api.ts";
-import type { Deployment } from "./deployment.ts";
 import { Ledger } from "./ledger.ts";
-import { signUp } from "./people.ts";
 import type { Tally } from "./tally.ts";
 import type { Sequence, Work, Writer } from "./writer.ts";
 import { writeAccounts } from "./writers/accounts.ts";

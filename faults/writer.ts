@@ -1,11 +1,6 @@
+import type { Person } from "../testkit/people.ts";
 import type { Api } from "./api.ts";
 import type { Ledger } from "./ledger.ts";
-
-/** The device of a writer, and the user who signed up on it. */
-export interface Person {
-  readonly deviceToken: string;
-  readonly token: string;
-}
 
 /** The context that all writers share. */
 export interface Work {

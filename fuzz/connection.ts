@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net";
+import { parseAnswer } from "../testkit/raw-answers.ts";
 
 /** A response, unchanged. */
 export interface Answer {
@@ -70,10 +71,12 @@ export function createConnection(port: number) {
     else socket.write(bytes);
     try {
       for (;;) {
-        const parsed = parseAnswer(received, method, isOver);
+        const parsed = parseAnswer(received, { isHead: method === "HEAD", isOver });
         if (parsed !== undefined) {
-          if (isLast || parsed.headers.get("connection") === "close") close();
-          return { ...parsed, ms: performance.now() - startedAt };
+          const { bytes: body, text, status } = parsed;
+          const headers = new Map(Object.entries(parsed.headers).map(([name, value]) => [name, `${value}`]));
+          if (isLast || headers.get("connection") === "close") close();
+          return { status, headers, body, text, ms: performance.now() - startedAt };
         }
         if (isOver || isLate) {
           close();
@@ -92,48 +95,3 @@ export function createConnection(port: number) {
 }
 
 export type Connection = ReturnType<typeof createConnection>;
-
-/** @returns undefined while the response is incomplete */
-function parseAnswer(received: Buffer, method: string, isOver: boolean): Omit<Answer, "ms"> | undefined {
-  const headEnd = received.indexOf("\r\n\r\n");
-  if (headEnd === -1) return undefined;
-  const [statusLine = "", ...lines] = received.toString("latin1", 0, headEnd).split("\r\n");
-  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1] ?? 0);
-  const rest = received.subarray(headEnd + 4);
-  if (status >= 100 && status < 200) return parseAnswer(rest, method, isOver);
-  const headers = new Map(
-    lines.map((line) => {
-      const colon = line.indexOf(":");
-      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const;
-    }),
-  );
-  const body = parseBody(rest, headers, method === "HEAD" || status === 204 || status === 304, isOver);
-  return body && { status, headers, body, text: body.toString("utf8") };
-}
-
-function parseBody(
-  rest: Buffer,
-  headers: ReadonlyMap<string, string>,
-  isEmpty: boolean,
-  isOver: boolean,
-): Buffer | undefined {
-  if (isEmpty) return Buffer.alloc(0);
-  const length = headers.get("content-length");
-  if (length !== undefined) return rest.length >= Number(length) ? rest.subarray(0, Number(length)) : undefined;
-  if (headers.get("transfer-encoding") === "chunked") return parseChunks(rest);
-  return isOver ? rest : undefined;
-}
-
-function parseChunks(rest: Buffer): Buffer | undefined {
-  const chunks: Buffer[] = [];
-  for (let at = 0; ; ) {
-    const lineEnd = rest.indexOf("\r\n", at);
-    if (lineEnd === -1) return undefined;
-    const length = Number.parseInt(rest.toString("latin1", at, lineEnd), 16);
-    const end = lineEnd + 2 + length;
-    if (rest.length < end + 2) return undefined;
-    if (length === 0) return Buffer.concat(chunks);
-    chunks.push(rest.subarray(lineEnd + 2, end));
-    at = end + 2;
-  }
-}

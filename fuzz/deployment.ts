@@ -1,18 +1,11 @@
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import path from "node:path";
-import { promisify } from "node:util";
-import { readCpuSeconds, readMemory } from "../bench/server-process.ts";
 import { fastFolder } from "../scripts/fast-folder.ts";
 import { startThrowawayPostgres } from "../scripts/throwaway-postgres.ts";
-import {
-  killRunningServers,
-  type RunningServer,
-  rollcall,
-  serverEnvironment,
-  startProgram,
-} from "../server/test/running-server.ts";
+import { killRunningServers, type RunningServer, startProgram } from "../server/test/running-server.ts";
+import { runCli } from "../testkit/deployment.ts";
+import { readCpuSeconds, residentBytes } from "../testkit/processes.ts";
 
 export type Engine = "sqlite" | "postgres";
 
@@ -61,19 +54,13 @@ export async function deploy(
     rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
-    const root = await createOwner(settings);
+    const create = ["operators", "create", "--name", "root of the fuzz", "--role", "owner", "--json"] as const;
+    const root = await runCli<Deployment["root"]>(settings, ...create);
     const server = await startProgram(settings);
-    const residentBytes = () => readMemory(server.pid, "VmRSS") ?? Number.NaN;
     const processorMs = () => (existsSync(`/proc/${server.pid}`) ? readCpuSeconds(server.pid) * 1_000 : Number.NaN);
-    return { server, dataDir, root, residentBytes, processorMs, close: clean };
+    return { server, dataDir, root, residentBytes: () => residentBytes(server), processorMs, close: clean };
   } catch (error) {
     await clean();
     throw error;
   }
-}
-
-async function createOwner(settings: Readonly<Record<string, string>>): Promise<Deployment["root"]> {
-  const args = [rollcall, "operators", "create", "--name", "root of the fuzz", "--role", "owner", "--json"];
-  const env = { ...serverEnvironment, ...settings };
-  return JSON.parse((await promisify(execFile)(process.execPath, args, { cwd: import.meta.dirname, env })).stdout);
 }

@@ -1,4 +1,4 @@
-import { createRandom } from "../server/test/attacker.ts";
+import { createRandom } from "../testkit/random.ts";
 
 /** The source of all random choices: the same seed gives the same choices. */
 export interface Random {

@@ -30,31 +30,6 @@ function isLatin1(text: string): boolean {
   return !/[^\0-\xff]/.test(text);
 }
 
-/** A part of a form. */
-export interface Part {
-  readonly name: string;
-  readonly value: string | Buffer;
-  readonly fileName?: string;
-  readonly contentType?: string;
-}
-
-const boundary = "----fuzz-7MA4YWxkTrZu0gW";
-
-export function writeForm(parts: readonly Part[]): { readonly contentType: string; readonly body: Buffer } {
-  const written = parts.flatMap(({ name, value, fileName, contentType }) => [
-    Buffer.from(
-      `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${fileName === undefined ? "" : `; filename="${fileName}"`}\r\n` +
-        `${contentType === undefined ? "" : `Content-Type: ${contentType}\r\n`}\r\n`,
-    ),
-    Buffer.from(value),
-    Buffer.from("\r\n"),
-  ]);
-  return {
-    contentType: `multipart/form-data; boundary=${boundary}`,
-    body: Buffer.concat([...written, Buffer.from(`--${boundary}--\r\n`)]),
-  };
-}
-
 /** A shell command that sends the same bytes to a server at $PORT. */
 export function describeRequest(bytes: Buffer): string {
   const text = bytes.toString("latin1").replaceAll(/[^\x20-\x7e]|['\\%]/g, escapeByte);

@@ -1,15 +1,8 @@
+import type { FormPart } from "../testkit/forms.ts";
 import type { Client } from "./actors.ts";
-import type { Markers } from "./markers.ts";
 import { tinyPicture } from "./pictures.ts";
-import type { Random } from "./random.ts";
-import type { Part } from "./request.ts";
-import { digestOf, newClient, newPools, type Result, type Seeder } from "./seeding.ts";
-
-interface Seeding {
-  readonly seeder: Seeder;
-  readonly markers: Markers;
-  readonly random: Random;
-}
+import { digestOf, newClient, newPools, type Result } from "./seeding.ts";
+import type { Seeding } from "./world.ts";
 
 /** A user with a name and no other data. */
 export async function signUp(device: Client, name: string, { seeder, markers, random }: Seeding): Promise<Client> {
@@ -97,7 +90,7 @@ export async function seedUser(
     ["blobs", "friendlyName", (bytes: string) => Buffer.from(bytes)],
   ] as const) {
     const bytes = data(text(`bytes in ${collection}`));
-    const parts: Part[] = [
+    const parts: FormPart[] = [
       { name: "body", value: JSON.stringify({ [field]: text(field), tag: text("tag"), location: place() }) },
       { name: "data", value: bytes, fileName: `${text("file name")}.bin`, contentType: "application/octet-stream" },
     ];

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
+import { type FormPart, formHeaders, formOf } from "../testkit/forms.ts";
 import { type Client, createPool, credentialsOf, type Operator } from "./actors.ts";
 import type { Connection } from "./connection.ts";
-import { type Part, writeForm, writeRequest } from "./request.ts";
+import { writeRequest } from "./request.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: seeding reads results of every shape, and fails on unexpected ones
 export type Result = any;
@@ -15,7 +16,7 @@ export interface Seeder {
     parameters?: object,
     headers?: Headers,
   ): Promise<Result>;
-  upload(caller: Client, path: string, parts: readonly Part[]): Promise<Result>;
+  upload(caller: Client, path: string, parts: readonly FormPart[]): Promise<Result>;
 }
 
 type Headers = Readonly<Record<string, string>>;
@@ -50,8 +51,7 @@ export function createSeeder(connection: Connection): Seeder {
       return send(caller, operation, { "Content-Type": "application/json", ...headers }, body);
     },
     upload(caller, path, parts) {
-      const { contentType, body } = writeForm(parts);
-      return send(caller, `POST ${path}`, { "Content-Type": contentType }, body);
+      return send(caller, `POST ${path}`, formHeaders, formOf(parts));
     },
   };
 }

@@ -26,7 +26,7 @@ const root = path.resolve(import.meta.dirname, "..");
 const folder = readFolder();
 
 const checks: Check[] = [
-  typesOf("types", "tsconfig.json", ["server", "scripts", "verify", "bench", "faults", "fuzz"]),
+  typesOf("types", "tsconfig.json", ["server", "scripts", "verify", "bench", "faults", "fuzz", "testkit"]),
   typesOf("types of the client", "sdk/tsconfig.json", ["sdk/src"]),
   typesOf("types of the client's tests", "sdk/tsconfig.test.json", ["sdk", "faults", "bench/client"]),
   typesOf("types of the examples", "examples/tsconfig.json", ["examples"]),

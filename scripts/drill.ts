@@ -1,10 +1,10 @@
 /** Rolling upgrades, new secrets and certificates, and kills in two regions behind proxies, under load: `npm run drill`. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { cleanUpAtExit, endEverything, isInterrupted } from "../bench/children.ts";
-import { runCli } from "../faults/deployment.ts";
 import { formatResult, formatTable, type Result } from "../faults/report.ts";
 import { createTally, isWhole, type Tally } from "../faults/tally.ts";
+import { cleanUpAtExit, endEverything, isInterrupted } from "../testkit/children.ts";
+import { runCli } from "../testkit/deployment.ts";
 import { findHaproxy } from "./drill/haproxy.ts";
 import { beginLoad, type Load } from "./drill/load.ts";
 import { processNames, type Region, startRegions } from "./drill/region.ts";
@@ -101,15 +101,8 @@ async function run(haproxy: string, { seconds, isJson }: { seconds: number; isJs
   say("Starting two regions …");
   const regions = await startRegions(haproxy);
   const [main, other] = regions;
-  await runCli(
-    main.deployment.settings,
-    "apps",
-    "locate",
-    other.deployment.application.appid,
-    "--region",
-    other.name,
-    "--json",
-  );
+  const { appid } = other.deployment.application;
+  await runCli(main.deployment.settings, ...["apps", "locate", appid, "--region", other.name, "--json"]);
   const results: Result[] = [];
   const loads: Load[] = [];
   for (const part of parts) {

@@ -4,7 +4,7 @@
  * The last line is "N passed, N failed", or "skipped: no Chromium" where there is none; with REQUIRE_BROWSER=1 that is a failure.
  */
 import path from "node:path";
-import { findChromium } from "./find-chromium.ts";
+import { findChromium } from "./find-program.ts";
 
 const chromium = findChromium();
 if (chromium === undefined) {

@@ -7,9 +7,6 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, afterEach, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { endEverything } from "../bench/children.ts";
-import { createDeployment, type Deployment, runCli } from "../faults/deployment.ts";
-import { type Server, startServer } from "../faults/server.ts";
 import { formatFailure } from "../fuzz/report.ts";
 import { run as fuzz } from "../fuzz/run.ts";
 import { distributeTables, listUndistributed } from "../server/src/db/distribution.ts";
@@ -26,9 +23,12 @@ import {
   listWaking,
   listWatched,
 } from "../server/src/webhooks/webhooks.store.ts";
+import { endEverything } from "../testkit/children.ts";
+import { createDeployment, type Deployment, runCli } from "../testkit/deployment.ts";
+import { findFreePort } from "../testkit/free-port.ts";
+import { type RunningServer, startServer } from "../testkit/server.ts";
 import { formatResult } from "../verify/report.ts";
 import { verify } from "../verify/run.ts";
-import { findFreePort } from "./free-port.ts";
 import { run, startThrowawayCitus, type ThrowawayCitus, useCitus } from "./throwaway-citus.ts";
 import type { ThrowawayPostgres } from "./throwaway-postgres.ts";
 
@@ -117,7 +117,7 @@ describe("Citus", () => {
 
   describe("a server", () => {
     let deployment: Deployment;
-    let server: Server;
+    let server: RunningServer;
     before(async () => {
       deployment = await createDeployment({
         DATABASE_URL: cluster.url,

@@ -7,7 +7,7 @@
  */
 import { execFileSync } from "node:child_process";
 import path from "node:path";
-import { findWindowlessChromium } from "./find-chromium.ts";
+import { findWindowlessChromium } from "./find-program.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
 const executablePath = findWindowlessChromium();

@@ -8,10 +8,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { startThrowaway } from "../server/testing.mjs";
+import { findProgram } from "./find-program.ts";
 import { openApiGenerators } from "./generators/openapi-generator.ts";
 import { pythonClient } from "./generators/python.ts";
 import { csharpSnippet, kotlinSnippet, swiftSnippet } from "./generators/start-snippets.ts";
-import { type Generator, hasProgram, Unavailable, type Workplace } from "./generators/tools.ts";
+import { type Generator, Unavailable, type Workplace } from "./generators/tools.ts";
 import { typescript } from "./generators/typescript.ts";
 
 const generators: readonly Generator[] = [
@@ -87,7 +88,7 @@ async function tryOut(generator: Generator): Promise<void> {
   const { name, programs, mayBeSkipped } = generator;
   const startedAt = performance.now();
   try {
-    const missing = programs.filter((program) => !hasProgram(program));
+    const missing = programs.filter((program) => findProgram(program) === undefined);
     if (missing.length > 0) throw new Unavailable(`it needs ${missing.join(" and ")}`);
     await generator.run(workplaceOf(name));
     console.log(`✓ ${name} (${Math.round((performance.now() - startedAt) / 1_000)} s)`);

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
-import { findFreePort } from "./free-port.ts";
+import { findFreePort } from "../testkit/free-port.ts";
 
 /** A temporary PostgreSQL server. */
 export type ThrowawayPostgres = {

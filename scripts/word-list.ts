@@ -65,7 +65,7 @@ const edge = "\0";
 export function readWrittenFiles(root: string): SourceFile[] {
   return globSync(
     [
-      "{bench,console,faults,fuzz,scripts,sdk,server,verify}/**/*.{ts,tsx}",
+      "{bench,console,faults,fuzz,scripts,sdk,server,testkit,verify}/**/*.{ts,tsx}",
       "*.md",
       "{console,deploy,docs,sdk,server}/**/*.md",
     ],

@@ -1,16 +1,22 @@
 import { once } from "node:events";
-import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
+import type { IncomingMessage } from "node:http";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
-import { setTimeout as startTimer } from "node:timers";
 import { setTimeout } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
+import {
+  begin,
+  merge,
+  type Origin,
+  type Answer as PlainAnswer,
+  type CallOptions as PlainOptions,
+  send,
+} from "../testkit/http.ts";
+import { parseAnswer } from "../testkit/raw-answers.ts";
 import { type OpenStream, readStream } from "./open-stream.ts";
-import { parseAnswers, parseJson, type RawAnswer } from "./raw-answers.ts";
 import { hideSecrets, shorten } from "./shown-text.ts";
 
 /** An answer, with its request as a report shows it. */
-export interface Answer extends RawAnswer {
+export interface Answer extends Omit<PlainAnswer, "bytes"> {
   readonly request: string;
   readonly method: string;
   readonly path: string;
@@ -18,14 +24,8 @@ export interface Answer extends RawAnswer {
   readonly sent?: unknown;
 }
 
-export interface CallOptions {
-  /** Sent as `Authorization: Service <token>`. */
-  readonly token?: string;
+export interface CallOptions extends Pick<PlainOptions, "token" | "body" | "headers"> {
   readonly query?: Readonly<Record<string, string>>;
-  /** Sent as JSON; a text or a Buffer is sent unchanged. */
-  readonly body?: unknown;
-  /** Added to the headers of spec/transport#headers; undefined removes a header, an array repeats it. */
-  readonly headers?: Readonly<Record<string, string | string[] | undefined>>;
   /** Returns a 429 instead of waiting and retrying. */
   readonly isImpatient?: boolean;
 }
@@ -54,7 +54,7 @@ export function createClient(url: URL, secrets: readonly string[]): Client {
   const isTls = url.protocol === "https:";
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   const port = url.port === "" ? (isTls ? 443 : 80) : Number(url.port);
-  const basePath = url.pathname.replace(/\/+$/, "");
+  const origin: Origin = { host, port, isSecure: isTls, basePath: url.pathname.replace(/\/+$/, "") };
   const answers: Answer[] = [];
 
   function keep(answer: Answer): Answer {
@@ -73,71 +73,33 @@ export function createClient(url: URL, secrets: readonly string[]): Client {
     }
   }
 
-  function describe(operation: string, options: CallOptions) {
+  function describe(operation: string, { token, body, query, headers }: CallOptions) {
     const [method = "GET", operationPath = "/"] = operation.split(/ (.*)/s);
-    const query = options.query === undefined ? "" : `?${new URLSearchParams(options.query)}`;
-    const path = `${operationPath}${query}`;
-    const payload = toPayload(options.body);
-    const headers = toHeaders(options, payload);
-    const request = hideSecrets(describeRequest(method, path, headers, payload), secrets);
-    return { method, path, payload, headers, request };
+    const path = `${operationPath}${query === undefined ? "" : `?${new URLSearchParams(query)}`}`;
+    const options = { token, body, headers: { ...usualHeaders, ...headers }, timeoutMs: answerMsMax };
+    const authorization = token !== undefined && { Authorization: `Service ${token}` };
+    const shown = describeRequest(method, path, merge({ ...authorization }, headers), body);
+    return { method, path, options, request: hideSecrets(shown, secrets) };
   }
 
-  function send({ method, path, payload, headers }: ReturnType<typeof describe>): ClientRequest {
-    const outgoing = (isTls ? requestHttps : requestHttp)({
-      ...{ host, port, method, headers, agent: false },
-      path: `${basePath}${path}`,
-    });
-    outgoing.end(payload);
-    return outgoing;
+  async function callOnce(operation: string, given: CallOptions): Promise<Answer> {
+    const { method, path, options, request } = describe(operation, given);
+    try {
+      const { bytes: _, ...answer } = await send(origin, method, path, options);
+      return keep({ request, method, path, sent: given.body, ...answer });
+    } catch (error) {
+      throw new Error(`${error instanceof Error ? error.message : error}\n${request}`, { cause: error });
+    }
   }
 
-  function callOnce(operation: string, options: CallOptions): Promise<Answer> {
-    const described = describe(operation, options);
-    const { method, path, request } = described;
-    return new Promise((resolve, reject) => {
-      const fail = (error: Error) => {
-        clearTimeout(timer);
-        reject(new Error(`${error.message}\n${request}`, { cause: error }));
-      };
-      const outgoing = send(described).on("response", (incoming) => {
-        // The server may answer before the request is complete; errors of the rest do not matter.
-        outgoing.removeListener("error", fail).on("error", () => {});
-        const chunks: Buffer[] = [];
-        incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-        incoming.on("error", fail);
-        incoming.on("end", () => {
-          clearTimeout(timer);
-          const text = Buffer.concat(chunks).toString("utf8");
-          const { statusCode = 0, headers } = incoming;
-          outgoing.destroy();
-          resolve(
-            keep({
-              request,
-              method,
-              path,
-              sent: options.body,
-              status: statusCode,
-              headers,
-              text,
-              body: parseJson(text),
-            }),
-          );
-        });
-      });
-      const timer = startTimer(() => outgoing.destroy(new Error(`no answer within ${answerMsMax} ms`)), answerMsMax);
-      outgoing.on("error", fail);
-    });
-  }
-
-  async function openStream(path: string, options: CallOptions = {}): Promise<OpenStream> {
-    const described = describe(`GET ${path}`, options);
-    const outgoing = send(described);
+  async function openStream(path: string, given: CallOptions = {}): Promise<OpenStream> {
+    const { request, options, ...described } = describe(`GET ${path}`, given);
+    const outgoing = begin(origin, "GET", described.path, options);
     const [incoming] = (await once(outgoing, "response", {
       signal: AbortSignal.timeout(answerMsMax),
     })) as [IncomingMessage];
     outgoing.on("error", () => {}); // the response reports it as well
-    return readStream(described.request, outgoing, incoming);
+    return readStream(request, outgoing, incoming);
   }
 
   function connect(): Socket {
@@ -164,8 +126,7 @@ export function createClient(url: URL, secrets: readonly string[]): Client {
       });
       socket.on("end", () => socket.destroy());
       socket.on("close", () => {
-        const parsed = parseAnswers(Buffer.concat(chunks));
-        resolve(parsed.map((answer) => keep({ request, method: "", path: "", ...answer })));
+        resolve(parseAll(Buffer.concat(chunks)).map((answer) => keep({ request, method: "", path: "", ...answer })));
       });
     });
   }
@@ -173,35 +134,31 @@ export function createClient(url: URL, secrets: readonly string[]): Client {
   return { call, sendBytes, openStream, connect, answers };
 }
 
-function toPayload(body: unknown): string | Buffer | undefined {
-  if (body === undefined || typeof body === "string" || Buffer.isBuffer(body)) return body;
-  return JSON.stringify(body);
+/** The complete answers in the bytes of a connection that is closed. */
+function parseAll(bytes: Buffer): Omit<PlainAnswer, "bytes">[] {
+  const answers: Omit<PlainAnswer, "bytes">[] = [];
+  for (let rest = bytes; rest.length > 0; ) {
+    const parsed = parseAnswer(rest, { isOver: true });
+    if (parsed === undefined || parsed.status === 0) break;
+    const { length, bytes: _, ...answer } = parsed;
+    answers.push(answer);
+    rest = rest.subarray(length);
+  }
+  return answers;
 }
 
-function toHeaders(options: CallOptions, payload: string | Buffer | undefined): Record<string, string | string[]> {
-  const headers: Record<string, string | string[] | undefined> = {
-    "Content-Type": "application/json",
-    Accept: "application/json",
-    ...(payload !== undefined && { "Content-Length": String(Buffer.byteLength(payload)) }),
-    ...(options.token !== undefined && { Authorization: `Service ${options.token}` }),
-    ...options.headers,
-  };
-  const given = (entry: [string, unknown]): entry is [string, string | string[]] => entry[1] !== undefined;
-  return Object.fromEntries(Object.entries(headers).filter(given));
-}
-
-const usualHeaders = new Set(["Accept: application/json", "Content-Type: application/json"]);
+/** spec/transport#headers */
+const usualHeaders = { "Content-Type": "application/json", Accept: "application/json" };
 
 function describeRequest(
   method: string,
   path: string,
   headers: Readonly<Record<string, string | string[]>>,
-  payload: string | Buffer | undefined,
+  body: unknown,
 ): string {
-  const lines = Object.entries(headers)
-    .flatMap(([name, values]) => [values].flat().map((value) => `${name}: ${shorten(value)}`))
-    .filter((line) => !usualHeaders.has(line) && !line.startsWith("Content-Length: "));
-  return [shorten(`${method} ${path}`), ...lines, ...(payload === undefined ? [] : [shorten(String(payload))])].join(
-    "\n",
+  const payload = typeof body === "string" || Buffer.isBuffer(body) ? String(body) : JSON.stringify(body);
+  const lines = Object.entries(headers).flatMap(([name, values]) =>
+    [values].flat().map((value) => `${name}: ${shorten(value)}`),
   );
+  return [shorten(`${method} ${path}`), ...lines, ...(payload === undefined ? [] : [shorten(payload)])].join("\n");
 }

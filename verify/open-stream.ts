@@ -1,8 +1,8 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
+import { createMessageReader, type StreamMessage } from "../testkit/stream-messages.ts";
 import { Failure } from "./failure.ts";
 import { hideSecrets, shorten } from "./shown-text.ts";
-import { createMessageReader, type StreamMessage } from "./stream-messages.ts";
 
 /** A stream of events that a check reads. The check closes it. */
 export interface OpenStream {

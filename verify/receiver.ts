@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
-import { parseJson } from "./raw-answers.ts";
+import { parseJson } from "../testkit/http.ts";
 
 /** A delivery as it arrived. */
 export interface Delivery {

@@ -1,6 +1,6 @@
 /** Calls by the client, as compiled for Node.js, and the same ones by bare `fetch`, in one process. A worker. */
 import { randomUUID } from "node:crypto";
-import { answerRequests, readSetting } from "../worker.ts";
+import { answerRequests, readSetting } from "../../testkit/worker.ts";
 import type { ClientRate, ClientRound, ClientSetting } from "./plan.ts";
 
 const { url, token, checkinId } = readSetting<ClientSetting>();

@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { createCheckin, getCheckin } from "../../sdk/src/generated/calls.ts";
 import { connect } from "../../sdk/src/nouns/connect.ts";
-import { answerRequests } from "../worker.ts";
+import { answerRequests } from "../../testkit/worker.ts";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");

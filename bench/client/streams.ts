@@ -1,8 +1,8 @@
 /** The clients of `bench/measure-events.ts`: thousands of streams in one process, over bare sockets. */
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { createMessageReader, type StreamMessage } from "../../verify/stream-messages.ts";
-import { answerRequests } from "../worker.ts";
+import { createMessageReader, type StreamMessage } from "../../testkit/stream-messages.ts";
+import { answerRequests } from "../../testkit/worker.ts";
 import type { StreamOrder, StreamReport } from "./stream-plan.ts";
 
 /** How many connections are opened at a time, as clients that start by themselves would. */

@@ -6,7 +6,7 @@ import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { startThrowaway } from "rollcall/testing";
-import { findChromium } from "../../scripts/find-chromium.ts";
+import { findChromium } from "../../scripts/find-program.ts";
 import { addHistory, closedPort } from "../test/looks/content.ts";
 import { quietFlags } from "../test/profiles.ts";
 import { ownMachine, type TestServer } from "../test/servers.ts";

@@ -1,11 +1,11 @@
 import { networkOfNode } from "../../sdk/test/network-of-node.ts";
-import { createDeployment, type Deployment } from "../deployment.ts";
+import { createDeployment, type Deployment } from "../../testkit/deployment.ts";
+import { createRandom } from "../../testkit/random.ts";
+import { prepareServer, type RunningServer } from "../../testkit/server.ts";
 import { underLoad } from "../kills.ts";
 import { getSharedPostgres } from "../postgres.ts";
 import type { Effort, Scenario } from "../scenario.ts";
-import { prepareServer, type Server } from "../server.ts";
 import type { Tally } from "../tally.ts";
-import { createRandom } from "./random.ts";
 import { Writer } from "./writer.ts";
 
 const promise = "what the client reports as done is stored once, and each of its errors says whether the write may be";
@@ -68,11 +68,11 @@ async function killUnderClients(
 
 /** Leads to the server that runs at present, whose port differs after each start. */
 class Network {
-  #server: Server | undefined;
+  #server: RunningServer | undefined;
   /** Resolves when a server runs. */
   #up = Promise.withResolvers<void>();
 
-  get server(): Server {
+  get server(): RunningServer {
     if (this.#server === undefined) throw new Error("the server is down");
     return this.#server;
   }
@@ -95,7 +95,7 @@ class Network {
     return this.fetch(...request);
   };
 
-  use(server: Server): void {
+  use(server: RunningServer): void {
     this.#server = server;
     this.#up.resolve();
   }

@@ -1,7 +1,7 @@
-import { createDeployment } from "../deployment.ts";
+import { createDeployment } from "../../testkit/deployment.ts";
+import { createRandom } from "../../testkit/random.ts";
+import { startServer } from "../../testkit/server.ts";
 import type { Scenario } from "../scenario.ts";
-import { startServer } from "../server.ts";
-import { createRandom } from "./random.ts";
 import { Writer } from "./writer.ts";
 
 const callCount = 1_000;

@@ -4,7 +4,7 @@ import type { Session } from "../../sdk/src/identity/session.ts";
 import { connect } from "../../sdk/src/nouns/connect.ts";
 import { createRollcall, type Rollcall } from "../../sdk/src/rollcall.ts";
 import { type Outcome, RollcallError } from "../../sdk/src/wire/errors.ts";
-import type { Deployment } from "../deployment.ts";
+import type { Deployment } from "../../testkit/deployment.ts";
 import type { Tally } from "../tally.ts";
 
 /** A client with a user of its own that creates check-ins and records the outcome of each call. */

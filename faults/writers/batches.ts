@@ -1,6 +1,7 @@
+import type { Person } from "../../testkit/people.ts";
 import { type Api, Unanswered, WrongAnswer } from "../api.ts";
 import { HalfWritten, Register } from "../ledger.ts";
-import { filler, type Person, type Writer } from "../writer.ts";
+import { filler, type Writer } from "../writer.ts";
 import { readComment } from "./checkins.ts";
 import { readValue } from "./metadata.ts";
 

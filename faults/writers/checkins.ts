@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Person } from "../../testkit/people.ts";
 import type { Answer, Api } from "../api.ts";
 import { type Fact, HalfWritten, type Ledger, Register, verify } from "../ledger.ts";
 import type { Tally } from "../tally.ts";
-import { filler, type Person, type Writer } from "../writer.ts";
+import { filler, type Writer } from "../writer.ts";
 
 /** Creates a check-in, changes it, and deletes every other one. */
 export const writeCheckins: Writer = ({ ledger, newName }, { token }) => {

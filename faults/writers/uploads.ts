@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { bytesHeaders, metadataOf, tusHeaders } from "../../server/test/tus.ts";
+import type { Person } from "../../testkit/people.ts";
 import { type Api, Unanswered } from "../api.ts";
 import { type Fact, type Ledger, verify } from "../ledger.ts";
 import type { Tally } from "../tally.ts";
-import type { Person, Writer } from "../writer.ts";
+import type { Writer } from "../writer.ts";
 import { digestOf, readFile } from "./files.ts";
 
 const length = 90_000;

@@ -8,9 +8,9 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
-import { adopt, newFolder } from "../../bench/children.ts";
-import { plainEnvironment } from "../../bench/server-process.ts";
-import { findFreePort } from "../free-port.ts";
+import { adopt, newFolder } from "../../testkit/children.ts";
+import { findFreePort } from "../../testkit/free-port.ts";
+import { plainEnvironment } from "../../testkit/processes.ts";
 
 export type ProcessName = "a" | "b";
 export type CertificateName = "a" | "b";

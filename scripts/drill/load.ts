@@ -3,6 +3,7 @@ import { type Api, type ApiOptions, createApi, Unanswered, untilAnswered } from 
 import { Ledger, Register } from "../../faults/ledger.ts";
 import { createTally, type Tally } from "../../faults/tally.ts";
 import { Workload } from "../../faults/workload.ts";
+import { registerDevice } from "../../testkit/people.ts";
 import type { Region } from "./region.ts";
 
 /** Clients of both regions, and the promises that they received. */
@@ -66,14 +67,18 @@ class Registrations {
 
   async run(signal: AbortSignal): Promise<void> {
     const api = createApi(this.#main.proxy.port, this.#tally, options);
-    const body = { ...this.#other.deployment.application, platform: "drill" };
     await repeat(this.#tally, signal, async () => {
-      const { result } = (await api.call("POST /devices", { body })).body;
-      const token: string = result.accessToken;
+      const token = await registerDevice(api, this.#other.deployment);
       const register = new Register(this.#ledger, `device ${this.count} of another region`, "absent", (api) =>
         readDevice(api, token),
       );
-      await register.write("registered", async () => ({ status: 201, headers: {}, bytes: Buffer.of(), body: {} }));
+      await register.write("registered", async () => ({
+        status: 201,
+        headers: {},
+        bytes: Buffer.of(),
+        text: "",
+        body: {},
+      }));
       this.count += 1;
     });
     api.close();
@@ -93,9 +98,7 @@ async function readDevice(api: Api, token: string): Promise<string> {
 
 async function read({ deployment, proxy }: Region, tally: Tally, signal: AbortSignal): Promise<void> {
   const api = createApi(proxy.port, tally, options);
-  const body = { ...deployment.application, platform: "drill" };
-  const device = await untilAnswered(() => api.call("POST /devices", { body }));
-  const token: string = device.body.result.accessToken;
+  const token = await untilAnswered(() => registerDevice(api, deployment));
   const readOnce = async () => void (await api.call("GET /devices/current", { token }));
   await Promise.all(Array.from({ length: readersPerRegion }, () => repeat(tally, signal, readOnce)));
   api.close();

@@ -1,9 +1,9 @@
 import { chmodSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { adopt, temporaryFolder } from "../../bench/children.ts";
-import { createDeployment, type Deployment } from "../../faults/deployment.ts";
-import { type Server, startServer } from "../../faults/server.ts";
 import type { Tally } from "../../faults/tally.ts";
+import { adopt, temporaryFolder } from "../../testkit/children.ts";
+import { createDeployment, type Deployment } from "../../testkit/deployment.ts";
+import { type RunningServer, startServer } from "../../testkit/server.ts";
 import { startThrowawayPostgres } from "../throwaway-postgres.ts";
 import { choosePorts, createAuthorities, type Haproxy, type ProcessName, startHaproxy } from "./haproxy.ts";
 
@@ -60,7 +60,7 @@ async function startRegion(
   let secrets = deployment.settings["ROLLCALL_SECRET"] ?? "";
   const begin = (process: ProcessName) =>
     startServer({ ...deployment.settings, ROLLCALL_SECRET: secrets, PORT: `${ports.processes[process]}` });
-  const servers: Record<ProcessName, Server> = { a: await begin("a"), b: await begin("b") };
+  const servers: Record<ProcessName, RunningServer> = { a: await begin("a"), b: await begin("b") };
   const proxy = await startHaproxy(haproxy, ports.proxy, ports.processes);
   for (const process of processNames) await proxy.untilUp(process);
 

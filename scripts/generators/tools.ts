@@ -1,6 +1,4 @@
 import { execFile } from "node:child_process";
-import { accessSync, constants } from "node:fs";
-import path from "node:path";
 
 /** A generator cannot run here, because a program or its package registry is missing. */
 export class Unavailable extends Error {}
@@ -50,17 +48,6 @@ export async function fetchPackages(...[program, args, options]: Parameters<type
     const { message } = cause as Error; // as `execute` throws
     throw new Unavailable(`its packages cannot be had: ${message.slice(-300)}`, { cause });
   }
-}
-
-export function hasProgram(program: string): boolean {
-  return (process.env["PATH"] ?? "").split(path.delimiter).some((folder) => {
-    try {
-      accessSync(path.join(folder, program), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
 }
 
 const msMax = 900_000;

@@ -1,19 +1,11 @@
+import { createRandom } from "../../testkit/random.ts";
 import { bearingTo, destination, distanceMeters, type Location } from "../src/lib/locations.ts";
 
 /**
  * Estimates of true locations by an attacker who knows the algorithm of locationFuzzing, from fuzzed locations.
  */
 
-/** Creates a seeded generator of numbers in 0..1. */
-export function createRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+export { createRandom };
 
 /** Returns a uniformly distributed point within a circle. */
 export function pointWithin(center: Location, meters: number, random: () => number): Location {

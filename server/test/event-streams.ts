@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
-import { createMessageReader, type StreamMessage } from "../../verify/stream-messages.ts";
+import { createMessageReader, type StreamMessage } from "../../testkit/stream-messages.ts";
 
 /** A client of a stream, which stores the received messages. */
 export interface TestStream {

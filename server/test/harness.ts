@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
-import { Agent, request } from "node:http";
+import { Agent } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type CallOptions, type Answer as HttpAnswer, send as sendTo } from "../../testkit/http.ts";
 import { type App, buildApp } from "../src/app/app.ts";
 import type { ServiceOverrides } from "../src/app/create-services.ts";
 import { insertApplication, type NewApplication } from "../src/applications/applications.store.ts";
@@ -20,22 +21,9 @@ import { insertOperator } from "../src/operators/operators.store.ts";
 import { copyTestDatabase } from "./databases.ts";
 
 /** A response: the status, the headers and the parsed envelope. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of every shape, and assert their content
-  readonly body: any;
-}
+export type Answer = Omit<HttpAnswer, "bytes">;
 
-export interface CallOptions {
-  readonly token?: string;
-  /** Sent as JSON; a string or a Buffer is sent unchanged. */
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Without an agent, each call opens a connection. */
-  readonly agent?: Agent;
-}
+export type { CallOptions };
 
 /** Reuses connections, which saves a fourth of the processor time in tests with thousands of calls. */
 export const keepAlive = new Agent({ keepAlive: true });
@@ -194,33 +182,7 @@ export const longSessions = { OPERATOR_SESSION_MS: "315360000000", OPERATOR_IDLE
 
 /** Sends one request, on a new connection unless there is an agent. */
 export function send(port: number, method: string, path: string, options: CallOptions = {}): Promise<Answer> {
-  const { token, body, agent = false } = options;
-  const isRaw = typeof body === "string" || Buffer.isBuffer(body);
-  const payload = body === undefined ? undefined : isRaw ? body : JSON.stringify(body);
-  const headers: Record<string, string | number> = {
-    ...(payload !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(payload) }),
-    ...(token !== undefined && { authorization: `Service ${token}` }),
-    ...options.headers,
-  };
-  return new Promise((resolve, reject) => {
-    const outgoing = request({ port, host: "127.0.0.1", method, path, headers, agent }, (incoming) => {
-      const chunks: Buffer[] = [];
-      incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-      incoming.on("error", reject);
-      incoming.on("end", () => {
-        const text = Buffer.concat(chunks).toString("utf8");
-        const isJson = incoming.headers["content-type"]?.startsWith("application/json") === true && text !== "";
-        resolve({
-          status: incoming.statusCode ?? 0,
-          headers: incoming.headers,
-          text,
-          body: isJson ? JSON.parse(text) : undefined,
-        });
-      });
-    });
-    outgoing.on("error", reject);
-    outgoing.end(payload);
-  });
+  return sendTo({ port }, method, path, options);
 }
 
 /** A connection on which a test sends arbitrary bytes. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { after, afterEach, before, describe, it } from "node:test";
-import { findFreePort } from "../../scripts/free-port.ts";
+import { findFreePort } from "../../testkit/free-port.ts";
 import { createTestDeployment, type TestDeployment } from "./deployments.ts";
 import { send } from "./harness.ts";
 import { killRunningServers, spawnProgram } from "./running-server.ts";

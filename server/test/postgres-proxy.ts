@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
-import { findFreePort } from "../../scripts/free-port.ts";
+import { findFreePort } from "../../testkit/free-port.ts";
 
 /** A proxy between a process and PostgreSQL that breaks connections like a network fault or a failover. */
 export interface PostgresProxy {

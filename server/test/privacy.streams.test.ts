@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
-import type { StreamMessage } from "../../verify/stream-messages.ts";
+import type { StreamMessage } from "../../testkit/stream-messages.ts";
 import type { NewEvent } from "../src/event-log/recorder.ts";
 import { destination, distanceMeters, type Location } from "../src/lib/locations.ts";
 import { createRandom, pointWithin } from "./attacker.ts";

@@ -1,25 +1,16 @@
-import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { setTimeout as sleep } from "node:timers/promises";
+import { adopt, killEverything } from "../../testkit/children.ts";
+import { childrenOf } from "../../testkit/processes.ts";
+import { type RunningServer, rollcall, untilListening } from "../../testkit/server.ts";
 
-/** A process of `rollcall serve`, on a free port. */
-export interface RunningServer {
-  readonly port: number;
-  readonly pid: number;
-  readonly output: () => string;
-  /** Sends the signal and waits for the exit. @returns the exit code */
-  end(signal: NodeJS.Signals): Promise<number | null>;
-}
+export type { RunningServer };
+export { killEverything as killRunningServers, rollcall };
 
 /** A working directory without a developer's `.env`, which programs would read. */
 export const noEnvFile = import.meta.dirname;
-
-/** The command `rollcall` of this checkout, which runs a bundle of the sources. */
-export const rollcall = join(import.meta.dirname, "../bin/rollcall.mjs");
 
 /** The environment of `rollcall serve`: without the settings of a developer. */
 export const serverEnvironment = { PATH: process.env["PATH"] };
@@ -29,13 +20,6 @@ export const programEnvironment = {
   ...serverEnvironment,
   ...(process.env["NODE_COMPILE_CACHE"] !== undefined && { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] }),
 };
-
-const running = new Set<ChildProcess>();
-
-/** Kills the processes that a failed test did not stop. */
-export function killRunningServers(): void {
-  for (const child of running) child.kill("SIGKILL");
-}
 
 interface SpawnOptions {
   /** A command that starts the program by `exec`. */
@@ -51,10 +35,9 @@ export function spawnProgram(
 ) {
   const [program = "", ...args] = [...wrapper, process.execPath, rollcall, "serve"];
   const env = { ...serverEnvironment, PORT: "0", PASSWORD_HASH_MEMORY_KIB: "8", ...settings };
-  const child = spawn(program, args, { cwd: noEnvFile, env, stdio: ["ignore", stdout, "inherit"] });
-  running.add(child);
+  const child = adopt(spawn(program, args, { cwd: noEnvFile, env, stdio: ["ignore", stdout, "inherit"] }));
   /** Resolves with its exit code and signal. */
-  const exited = once(child, "exit").finally(() => running.delete(child));
+  const exited = once(child, "exit");
   return { child, exited };
 }
 
@@ -72,34 +55,16 @@ export function outputOf({ stdout }: ChildProcess): () => string {
  *
  * @param wrapper a command that starts the program by `exec`
  */
-export async function startProgram(
+export function startProgram(
   settings: Readonly<Record<string, string>>,
   wrapper: readonly string[] = [],
 ): Promise<RunningServer> {
-  const { child, exited } = spawnProgram(settings, { wrapper });
-  const output = outputOf(child);
-  const deadline = Date.now() + 60_000;
-  let port: string | undefined;
-  while (port === undefined) {
-    assert.ok(Date.now() < deadline && child.exitCode === null, `the server does not start: ${output()}`);
-    await sleep(10);
-    port = /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(output())?.[1];
-  }
-  return {
-    port: Number(port),
-    pid: child.pid ?? 0, // a started process has one
-    output,
-    async end(signal) {
-      child.kill(signal);
-      const [code] = await exited;
-      return code;
-    },
-  };
+  return untilListening(spawnProgram(settings, { wrapper }).child);
 }
 
 /** The child processes of a server, such as its workers, as Linux lists them. */
 export function workersOf({ pid }: RunningServer): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
+  return childrenOf(pid);
 }
 
 /**

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { findFreePort } from "../../scripts/free-port.ts";
+import { findFreePort } from "../../testkit/free-port.ts";
 import { createTestDeployment, type TestDeployment } from "./deployments.ts";
 import { killRunningServers, outputOf, spawnProgram } from "./running-server.ts";
 

@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
+import { metadataOf } from "../../testkit/forms.ts";
 import type { Answer, TestApp } from "./harness.ts";
 
 export const tusHeaders = { "tus-resumable": "1.0.0" };
 export const bytesHeaders = { ...tusHeaders, "content-type": "application/offset+octet-stream" };
 
-/** Upload-Metadata: names with values in base64. */
-export function metadataOf(values: Readonly<Record<string, string>>): string {
-  return Object.entries(values)
-    .map(([name, value]) => `${name} ${Buffer.from(value).toString("base64")}`)
-    .join(",");
-}
+export { metadataOf };
 
 type App = Pick<TestApp, "call">;
 

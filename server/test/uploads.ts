@@ -1,32 +1,8 @@
 import assert from "node:assert/strict";
+import { dataPart, type FormPart, formHeaders, formOf } from "../../testkit/forms.ts";
 import type { Answer, CallOptions, TestApp } from "./harness.ts";
 
-/** A part of a form; `data` is the file. */
-export interface FormPart {
-  readonly name: string;
-  readonly value: string | Buffer;
-  readonly fileName?: string;
-  readonly contentType?: string;
-}
-
-const boundary = "----of-a-test";
-
-/** A multipart/form-data body, its parts in this order. */
-export function formOf(parts: readonly FormPart[]): Buffer {
-  const written = parts.map(({ name, value, fileName, contentType }) => {
-    const called = fileName === undefined ? "" : `; filename="${fileName}"`;
-    const typed = contentType === undefined ? "" : `Content-Type: ${contentType}\r\n`;
-    const head = `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${called}\r\n${typed}\r\n`;
-    return Buffer.concat([Buffer.from(head), Buffer.from(value), Buffer.from("\r\n")]);
-  });
-  return Buffer.concat([...written, Buffer.from(`--${boundary}--\r\n`)]);
-}
-
-export const formHeaders = { "content-type": `multipart/form-data; boundary=${boundary}` };
-
-export function dataPart(value: string | Buffer, contentType = "application/octet-stream", fileName = "a"): FormPart {
-  return { name: "data", value, fileName, contentType };
-}
+export { dataPart, type FormPart, formHeaders, formOf };
 
 /** Uploads a form over HTTP. */
 export function postForm(

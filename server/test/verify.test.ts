@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
-import { findFreePort } from "../../scripts/free-port.ts";
+import { findFreePort } from "../../testkit/free-port.ts";
 import { everyAnswer } from "../../verify/checks/every-answer.ts";
 import { createClient } from "../../verify/client.ts";
 import { formatResult } from "../../verify/report.ts";

@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
+import type { FormPart } from "../../testkit/forms.ts";
 import { group } from "../check.ts";
 import { further } from "../errors.ts";
 import { expectEqual, expectError, expectExactly, expectResult, expectThat } from "../expect.ts";
-import { data, type Part, pixel, postForm } from "../uploads.ts";
+import { data, pixel, postForm } from "../uploads.ts";
 import { otherUser, sharedUser, type World } from "../world.ts";
 
 const text = "the bytes of a file";
 
-async function post(world: World, collection: string, parts: readonly Part[]) {
+async function post(world: World, collection: string, parts: readonly FormPart[]) {
   const { token } = await sharedUser(world);
   return postForm(world, `/${collection}`, token, parts);
 }
@@ -61,7 +62,8 @@ export const files = group("files", (it) => {
     const body = {
       name: "body",
       value: '{"friendlyName":"A friend"}',
-      extra: '; filename="b"\r\nContent-Type: a/b',
+      fileName: "b",
+      contentType: "a/b",
     };
     for (const parts of [
       [data(text), body],

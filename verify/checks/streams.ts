@@ -1,9 +1,9 @@
+import type { StreamMessage } from "../../testkit/stream-messages.ts";
 import { type Check, group, type It, Skip } from "../check.ts";
 import { further, specified } from "../errors.ts";
 import { expectDate, expectEqual, expectError, expectResult, isObject } from "../expect.ts";
 import { Failure } from "../failure.ts";
 import type { OpenStream } from "../open-stream.ts";
-import type { StreamMessage } from "../stream-messages.ts";
 import { logIn, otherUser, registerDevice, sharedUser, signUp, type TestUser, type World } from "../world.ts";
 
 const endMsMax = 10_000;

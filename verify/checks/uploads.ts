@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { metadataOf } from "../../testkit/forms.ts";
 import { group } from "../check.ts";
 import { further } from "../errors.ts";
 import { expectEqual, expectError, expectResult, expectThat } from "../expect.ts";
@@ -6,12 +7,6 @@ import { otherUser, sharedUser, type World } from "../world.ts";
 
 const text = "the bytes of a file";
 const version = { "tus-resumable": "1.0.0" };
-
-function metadataOf(values: Readonly<Record<string, string>>): string {
-  return Object.entries(values)
-    .map(([name, value]) => `${name} ${Buffer.from(value).toString("base64")}`)
-    .join(",");
-}
 
 async function create(world: World, values: Readonly<Record<string, string>>, length = text.length) {
   const headers = { ...version, "upload-length": `${length}`, "upload-metadata": metadataOf(values) };

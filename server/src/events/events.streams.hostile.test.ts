@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { after, afterEach, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
-import { findFreePort } from "../../../scripts/free-port.ts";
+import { findFreePort } from "../../../testkit/free-port.ts";
 import { openStream, type TestStream } from "../../test/event-streams.ts";
 import { startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { rounds } from "../../test/rounds.ts";

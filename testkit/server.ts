@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { adopt } from "../bench/children.ts";
-import { plainEnvironment } from "../bench/server-process.ts";
+import { adopt } from "./children.ts";
+import { plainEnvironment } from "./processes.ts";
 
 /** A process of `rollcall serve` on a free port. */
-export interface Server {
+export interface RunningServer {
   readonly port: number;
   readonly pid: number;
   /** Its log. */
@@ -19,31 +19,35 @@ export interface Server {
 /** A server that is loaded and not started yet. */
 export interface Standby {
   /** Resolves when it listens. */
-  begin(): Promise<Server>;
+  begin(): Promise<RunningServer>;
 }
 
 type Settings = Readonly<Record<string, string>>;
 
-const rollcall = fileURLToPath(import.meta.resolve("../server/bin/rollcall.mjs"));
+/** The program `rollcall` of this checkout, which runs a bundle of the sources. */
+export const rollcall = fileURLToPath(import.meta.resolve("../server/bin/rollcall.mjs"));
 const mainScript = fileURLToPath(import.meta.resolve("../server/src/main.ts"));
 const standbyScript = import.meta.resolve("./standby.mjs");
 /** Longer than the grace period of a server that shuts down. */
-const patienceMs = 20_000;
+const patienceMs = 60_000;
 const outputMax = 2_000_000;
 
 /** @param preloads scripts that run before it, `wrapper` a command that starts it by `exec` */
 export async function startServer(
   settings: Settings,
   { preloads = [], wrapper = [] }: { readonly preloads?: readonly string[]; readonly wrapper?: readonly string[] } = {},
-): Promise<Server> {
+): Promise<RunningServer> {
   const imports = preloads.flatMap((script) => ["--import", script]);
-  return untilListening(spawnServer(settings, [...wrapper, process.execPath, ...imports, rollcall, "serve"]));
+  return untilListening(
+    spawnServer(settings, [...wrapper, process.execPath, ...imports, rollcall, "serve"]),
+    outputMax,
+  );
 }
 
 /** Loads the sources of a server in advance. It does nothing until `begin` is called. */
 export function prepareServer(settings: Settings): Standby {
   const child = spawnServer(settings, [process.execPath, "--import", standbyScript, mainScript]);
-  const listening = untilListening(child);
+  const listening = untilListening(child, outputMax);
   listening.catch(() => {}); // the caller of begin gets the error
   return {
     begin() {
@@ -58,16 +62,24 @@ function spawnServer(settings: Settings, [program = "", ...args]: readonly strin
   return adopt(spawn(program, args, { cwd: import.meta.dirname, env, stdio: ["pipe", "pipe", "inherit"] }));
 }
 
-async function untilListening(child: ChildProcess): Promise<Server> {
+/** Waits until the program listens. @throws when it exits before */
+export async function untilListening(
+  child: ChildProcess,
+  outputMax = Number.POSITIVE_INFINITY,
+): Promise<RunningServer> {
   const ended = once(child, "exit").then(([code]: (number | null)[]) => code ?? null);
   let output = "";
   child.stdin?.on("error", () => {}); // the process has exited
   const port = await new Promise<number>((resolve, reject) => {
+    let isListening = false;
     ended.then((code) => reject(new Error(`the server exited with ${code} before it listened: ${output}`)), reject);
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-      output = (output + text).slice(-outputMax);
+      output += text;
+      if (output.length > outputMax) output = output.slice(-outputMax);
+      if (isListening) return;
       const listening = /"url":"https?:\/\/127\.0\.0\.1:(\d+)"/.exec(output)?.[1];
-      if (listening !== undefined) resolve(Number(listening));
+      isListening = listening !== undefined;
+      if (isListening) resolve(Number(listening));
     });
   });
   return {

@@ -9,7 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 const children = new Map<ChildProcess, NodeJS.Signals>();
 const patienceMs = 5_000;
-const resultsFolder = path.join(import.meta.dirname, "results");
+const resultsFolder = path.join(import.meta.dirname, "../bench/results");
 
 let folder: string | undefined;
 let isEnding = false;
@@ -71,6 +71,11 @@ function deleteFolder(): void {
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
+/** Kills the children that a failed test did not stop. */
+export function killEverything(): void {
+  for (const child of children.keys()) child.kill("SIGKILL");
+}
+
 /** Cleans up however the process ends. Must be called first, and once. */
 export function cleanUpAtExit(): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -82,7 +87,7 @@ export function cleanUpAtExit(): void {
     });
   }
   process.on("exit", () => {
-    for (const child of children.keys()) child.kill("SIGKILL");
+    killEverything();
     deleteFolder();
   });
 }

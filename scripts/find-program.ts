@@ -5,15 +5,16 @@ const browsers = ["chromium", "chromium-browser", "google-chrome"];
 
 /** The browser that CHROMIUM names, or the first one in the PATH. */
 export function findChromium(): string | undefined {
-  return process.env["CHROMIUM"] || findProgram(browsers);
+  return process.env["CHROMIUM"] || findProgram(...browsers);
 }
 
 /** Like `findChromium`, but prefers Chromium without windows, which takes a fifth less processor time for the same pages. */
 export function findWindowlessChromium(): string | undefined {
-  return process.env["CHROMIUM"] || findProgram(["chromium-headless-shell", ...browsers]);
+  return process.env["CHROMIUM"] || findProgram("chromium-headless-shell", ...browsers);
 }
 
-function findProgram(names: readonly string[]): string | undefined {
+/** The first of these programs in the PATH. */
+export function findProgram(...names: readonly string[]): string | undefined {
   const folders = (process.env["PATH"] ?? "").split(path.delimiter);
   return names.flatMap((name) => folders.map((folder) => path.join(folder, name))).find(isProgram);
 }
