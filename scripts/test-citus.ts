@@ -26,6 +26,8 @@ import {
 import { endEverything } from "../testkit/children.ts";
 import { createDeployment, type Deployment, runCli } from "../testkit/deployment.ts";
 import { findFreePort } from "../testkit/free-port.ts";
+import { type CallOptions, send } from "../testkit/http.ts";
+import { signUp } from "../testkit/people.ts";
 import { type RunningServer, startServer } from "../testkit/server.ts";
 import { formatResult } from "../verify/report.ts";
 import { verify } from "../verify/run.ts";
@@ -126,31 +128,19 @@ describe("Citus", () => {
         WEBHOOK_NETWORKS: "127.0.0.1/32",
       });
       await runCli(deployment.settings, "distribute", "--json");
-      const doctor = await runCli<{ checks: { check: string; text: string }[] }>(
-        deployment.settings,
-        "doctor",
-        "--json",
-      );
-      assert.match(
-        `${doctor.checks.find(({ check }) => check === "database")?.text}`,
-        /Citus has distributed every table$/,
-      );
+      type Findings = { checks: { check: string; text: string }[] };
+      const { checks } = await runCli<Findings>(deployment.settings, "doctor", "--json");
+      const found = checks.find(({ check }) => check === "database")?.text;
+      assert.match(`${found}`, /Citus has distributed every table$/);
       server = await startServer(deployment.settings);
     });
     after(() => server.end("SIGTERM"));
 
     it("passes the conformance suite", async () => {
       cluster.takeFindings();
-      const otherApplication = await runCli<Deployment["application"]>(
-        deployment.settings,
-        "apps",
-        "create",
-        "--name",
-        "B",
-        "--json",
-      );
+      const otherApplication = await createApplication(deployment, "B");
       const url = new URL(`http://127.0.0.1:${server.port}`);
-      const operatorToken = await signInEditor(url, deployment);
+      const operatorToken = await signInEditor(server.port, deployment);
       const port = await findFreePort();
       const receiver = { url: new URL(`http://127.0.0.1:${port}/hook`), port };
       const { application } = deployment;
@@ -197,16 +187,7 @@ describe("Citus", () => {
     }, async () => {
       const writers: Writer[] = [];
       for (let index = 0; index < applicationsCount; index += 1) {
-        const name = `W${index}`;
-        const application = await runCli<Deployment["application"]>(
-          deployment.settings,
-          "apps",
-          "create",
-          "--name",
-          name,
-          "--json",
-        );
-        writers.push(await createWriter(application, server.port));
+        writers.push(await createWriter(await createApplication(deployment, `W${index}`), server.port));
       }
       const [first, second] = cluster.workers;
       assert.ok(first !== undefined && second !== undefined);
@@ -239,14 +220,14 @@ describe("Citus", () => {
   });
 });
 
-async function signInEditor(url: URL, { settings }: Deployment): Promise<string> {
+async function signInEditor(port: number, { settings }: Deployment): Promise<string> {
   const create = ["operators", "create", "--name", "editor", "--role", "editor", "--json"] as const;
   const editor = await runCli<Deployment["operator"]>(settings, ...create);
-  const headers = { "content-type": "application/json" };
-  const body = JSON.stringify(editor);
-  const response = await fetch(new URL("/_/api/sessions", url), { method: "POST", headers, body });
-  const { result } = (await response.json()) as { readonly result: { readonly token: string } };
-  return result.token;
+  return (await send({ port }, "POST", "/_/api/sessions", { body: editor })).body.result.token;
+}
+
+function createApplication({ settings }: Deployment, name: string): Promise<Deployment["application"]> {
+  return runCli(settings, "apps", "create", "--name", name, "--json");
 }
 
 function expectNoFindings(cluster: ThrowawayCitus): void {
@@ -280,29 +261,21 @@ async function placesOf(writers: readonly Writer[], url: string): Promise<Readon
 type Writer = Awaited<ReturnType<typeof createWriter>>;
 
 /** A user that writes check-ins one after the other, and records which of them were answered. */
-async function createWriter({ appid, appkey }: Deployment["application"], port: number) {
-  async function call(method: string, path: string, { token = "", body }: { token?: string; body?: unknown } = {}) {
-    return fetch(`http://127.0.0.1:${port}${path}`, {
-      method,
-      headers: { "content-type": "application/json", ...(token !== "" && { authorization: `Service ${token}` }) },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
+async function createWriter(application: Deployment["application"], port: number) {
+  function call(operation: string, options: CallOptions = {}) {
+    const [method = "", path = ""] = operation.split(" ");
+    return send({ port }, method, path, options);
   }
-  // biome-ignore lint/suspicious/noExplicitAny: reads results of every shape
-  const resultOf = async (response: Response): Promise<any> => JSON.parse(await response.text()).result;
-  const device = await resultOf(await call("POST", "/devices", { body: { appid, appkey, platform: "citus" } }));
-  const user = { username: "writer", password: "a password" };
-  const { accessToken: token } = await resultOf(
-    await call("POST", "/users", { token: device.accessToken, body: user }),
-  );
+  const { appid } = application;
+  const { token } = await signUp({ call }, { application }, "writer");
   const ids = new Set<string>();
 
-  const create = () => call("POST", "/checkins", { token, body: { location: "1,2" } });
+  const create = () => call("POST /checkins", { token, body: { location: "1,2" } });
   async function write(count: number) {
     for (let index = 0; index < count; index += 1) {
-      const response = await create();
-      assert.equal(response.status, 201);
-      ids.add((await resultOf(response)).id);
+      const { status, body, text } = await create();
+      assert.equal(status, 201, text);
+      ids.add(body.result.id);
     }
   }
   return {
@@ -312,36 +285,31 @@ async function createWriter({ appid, appkey }: Deployment["application"], port: 
       while (!isDone.value) await write(1);
     },
     async expectUnavailable() {
-      const response = await create();
-      assert.equal(response.status, 503, await response.text());
-      assert.ok(Number(response.headers.get("retry-after")) > 0);
+      const { status, headers, text } = await create();
+      assert.equal(status, 503, text);
+      assert.ok(Number(headers["retry-after"]) > 0);
     },
     async untilServed() {
       for (let tries = 0; tries < 300; tries += 1) {
-        const response = await create();
-        if (response.status === 201) {
-          ids.add((await resultOf(response)).id);
+        const { status, body, text } = await create();
+        if (status === 201) {
+          ids.add(body.result.id);
           return;
         }
-        assert.equal(response.status, 503, await response.text());
+        assert.equal(status, 503, text);
         await sleep(100);
       }
       assert.fail("not served again");
     },
     async expectAll() {
       const found = new Set<string>();
-      let query = "userID=me&pageSize=1000";
-      for (;;) {
-        const page = await resultOf(await call("GET", `/checkins?${query}`, { token }));
-        for (const { id } of page.pageResults) found.add(id);
-        if (page.nextToken === undefined) break;
-        query = `pagingToken=${encodeURIComponent(page.nextToken)}`;
+      for (let query = "userID=me&pageSize=1000"; query !== ""; ) {
+        const { pageResults, nextToken } = (await call(`GET /checkins?${query}`, { token })).body.result;
+        for (const { id } of pageResults) found.add(id);
+        query = nextToken === undefined ? "" : `pagingToken=${encodeURIComponent(nextToken)}`;
       }
-      assert.deepEqual(
-        [...ids].filter((id) => !found.has(id)),
-        [],
-        "answered and lost",
-      );
+      const lost = [...ids].filter((id) => !found.has(id));
+      assert.deepEqual(lost, [], "answered and lost");
     },
   };
 }

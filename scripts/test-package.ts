@@ -3,8 +3,7 @@
  * with the machine's own Node.js, on SQLite and on a PostgreSQL that is started for it.
  */
 import assert from "node:assert/strict";
-import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFile, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -15,11 +14,12 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { build } from "esbuild";
 import { publint } from "publint";
 import sharp from "sharp";
+import { adopt, endEverything } from "../testkit/children.ts";
+import { untilListening } from "../testkit/server.ts";
 import { startThrowawayPostgres } from "./throwaway-postgres.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
 const installMsMax = 300_000;
-const startMsMax = 60_000;
 
 // As on another machine: without this repository on the path, and without npm's settings for it.
 const environment = Object.fromEntries(
@@ -34,15 +34,14 @@ environment["PATH"] = (process.env["PATH"] ?? "")
 const unsupported = new Set<string>(["node10", "node16-cjs"]);
 
 let folder: string;
-const running = new Set<ChildProcess>();
 before(async () => {
   folder = mkdtempSync(path.join(tmpdir(), "rollcall-package-"));
   await run("npm", ["pack", "--workspace", "server", "--workspace", "sdk", "--pack-destination", folder], root);
   const archives = readdirSync(folder).map((archive) => `./${archive}`);
   await run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", ...archives], folder);
 });
-after(() => {
-  for (const child of running) child.kill("SIGTERM"); // npx forwards it to its child
+after(async () => {
+  await endEverything();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -214,28 +213,9 @@ async function serve(settings: Record<string, string>) {
   // Not through npx, which does not pass on the exit code of its child.
   const launcher = path.join(folder, "node_modules/.bin/rollcall");
   const env = { ...environment, PORT: "0", ...settings };
-  const child = spawn(launcher, ["serve"], { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] });
-  running.add(child);
-  const exited = once(child, "exit").finally(() => running.delete(child));
-  let output = "";
-  const { promise: listening, resolve, reject } = Promise.withResolvers<string>();
-  const late = setTimeout(() => reject(new Error(`the server does not listen: ${output}`)), startMsMax);
-  child.stdout.setEncoding("utf8").on("data", (text) => {
-    output += text;
-    const url = /"url":"([^"]+)"/.exec(output)?.[1];
-    if (url !== undefined) resolve(url);
-  });
-  exited.then(() => reject(new Error(`the server exited before it listened: ${output}`)));
-  const url = await listening.finally(() => clearTimeout(late));
-  return {
-    url,
-    output: () => output,
-    async end(): Promise<number | null> {
-      child.kill("SIGTERM");
-      const [code] = await exited;
-      return code;
-    },
-  };
+  const child = adopt(spawn(launcher, ["serve"], { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] }));
+  const { port, output, end } = await untilListening(child);
+  return { url: `http://127.0.0.1:${port}`, output, end: () => end("SIGTERM") };
 }
 
 function npx(args: readonly string[], settings: Record<string, string>) {
