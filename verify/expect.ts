@@ -45,14 +45,7 @@ export function expectError(answer: Answer, ...rows: readonly [ErrorRow, ...Erro
   expectThat(answer, matchesMessage(message, row.message), expected);
   expectDetails(answer, expected);
   const known = [
-    "status",
-    "error",
-    "errorNumber",
-    "message",
-    "parameter",
-    "retryAfterSeconds",
-    "request_id",
-    "success",
+    ...["status", "error", "errorNumber", "message", "parameter", "retryAfterSeconds", "request_id", "success"],
   ];
   const others = fieldsBeside(body, known);
   expectThat(answer, others.length === 0, `${expected} and no ${others.join(", ")}`);

@@ -63,12 +63,8 @@ export const batch = group("batch", (it) => {
   });
   it("spec/batch#batch-responses · An item without a key has its index as key", async (world) => {
     const { answer, responses } = await run(world, await sharedUser(world), { requests: [ping, ping] }, [200, 200]);
-    expectEqual(
-      answer,
-      "keys",
-      responses.map(({ key }) => String(key)),
-      ["0", "1"],
-    );
+    const found = responses.map(({ key }) => String(key));
+    expectEqual(answer, "keys", found, ["0", "1"]);
   });
   it("spec/batch#batch-requests · requests may be a text that holds the array, in double or single quotes", async (world) => {
     for (const quote of ['"', "'"]) {

@@ -89,14 +89,7 @@ export const bodies = group("bodies", (it) => {
       expectError(await world.call("POST /checkins", options), further.incorrectFormat);
     });
   for (const body of [
-    "{",
-    '{"location":"1,2"',
-    "{location:1}",
-    '{"location":"1,2",}',
-    '{"location":"1,2"}}',
-    "[]",
-    '"text"',
-    "17",
+    ...["{", '{"location":"1,2"', "{location:1}", '{"location":"1,2",}', '{"location":"1,2"}}', "[]", '"text"', "17"],
   ])
     it(`spec/transport#bodies · 400 ParameterIncorrectFormat for the body ${body}`, async (world) => {
       expectError(await world.call("POST /checkins", { by: sharedUser, body }), further.incorrectFormat);

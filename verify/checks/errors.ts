@@ -1,7 +1,7 @@
-import { group } from "../check.ts";
+import { group, Skip } from "../check.ts";
 import type { Answer } from "../client.ts";
-import { specified } from "../errors.ts";
-import { expectEqual, expectError, expectThat } from "../expect.ts";
+import { further, specified } from "../errors.ts";
+import { expectEqual, expectError, expectResult, expectThat } from "../expect.ts";
 import { registerDevice, sharedDevice, sharedUser, signUp, uniqueName, type World } from "../world.ts";
 
 /** One call that causes each error. */
@@ -87,5 +87,53 @@ export const errors = group("errors", (it) => {
     const ids = answers.map((answer) => answer.body.request_id);
     const [first] = answers;
     if (first !== undefined) expectThat(first, new Set(ids).size === ids.length, `different ids, not ${ids}`);
+  });
+});
+
+const guessesMax = 200;
+
+/** Limits with default settings (spec/limits#rate-limits, hostile.md 7). */
+export const limits = group("limits", (it) => {
+  it("hostile.md 7 · guessed passwords get 429 with Retry-After; the user's tokens and other logins are unaffected", async (world) => {
+    const [user, other] = [await signUp(world), await signUp(world)];
+    const token = await registerDevice(world);
+    const guess = () =>
+      world.call("POST /users/login", {
+        token,
+        body: { username: user.userName, password: "wrong" },
+        isImpatient: true,
+      });
+    let answer: Answer = await guess();
+    for (let n = 1; n < guessesMax && answer.status === 403; n++) {
+      expectError(answer, specified.badUserNameOrPassword);
+      answer = await guess();
+    }
+    if (answer.status === 403) throw new Skip("the server lets passwords be guessed, as with RATE_LIMITS=off");
+    expectError(answer, further.rateLimitExceeded);
+    expectThat(answer, /^[1-9]\d*$/.test(String(answer.headers["retry-after"])), "Retry-After in whole seconds");
+    expectResult(await world.call("GET /users/me", { token: user.token }));
+    const body = { username: other.userName, password: other.password };
+    expectResult(await world.call("POST /users/login", { token: other.deviceToken, body }));
+  });
+  it("spec/limits#rate-limits · a hundred concurrent calls of one device are allowed", async (world) => {
+    const { token } = await signUp(world);
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () => world.call("GET /users/me", { token, isImpatient: true })),
+    );
+    for (const answer of answers) expectResult(answer);
+  });
+});
+
+/** Failures that clients request (spec/rehearsal). */
+export const rehearsal = group("rehearsal", (it) => {
+  it("spec/rehearsal#where-rehearsal-is-allowed · Rollcall-Rehearse is obeyed or refused, never ignored", async (world) => {
+    const headers = { "Rollcall-Rehearse": "RateLimitExceeded;retry-after=7" };
+    const answer = await world.call("GET /users/me", { by: sharedUser, headers });
+    expectError(answer, further.disabled, further.rateLimitExceeded);
+    if (answer.status !== 429) return;
+    expectEqual(answer, "Rollcall-Rehearsed", answer.headers["rollcall-rehearsed"], "RateLimitExceeded");
+    expectEqual(answer, "Retry-After", answer.headers["retry-after"], "7");
+    const wrong = { "Rollcall-Rehearse": "Nothing" };
+    expectError(await world.call("GET /users/me", { by: sharedUser, headers: wrong }), further.outOfRange);
   });
 });

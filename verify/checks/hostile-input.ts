@@ -49,18 +49,7 @@ const noTexts: Readonly<Record<string, string>> = {
 };
 
 const oddValues = [
-  "true",
-  "false",
-  "0",
-  "-0",
-  "1e400",
-  "-1e400",
-  "1e-400",
-  "1E5",
-  '"NaN"',
-  '"\\u202e"',
-  '"%00"',
-  '"../"',
+  ...["true", "false", "0", "-0", "1e400", "-1e400", "1e-400", "1E5", '"NaN"', '"\\u202e"', '"%00"', '"../"'],
 ];
 
 /** Hostile values (hostile.md "Input"). */

@@ -94,14 +94,7 @@ export const searchOrder = group("search-order", (it) => {
     expectResult(await search(world, other.token, { pagingToken }));
   });
   for (const sortOrder of [
-    "nothing",
-    "id",
-    "location",
-    "--created",
-    "created,comment",
-    "created desc",
-    "distance",
-    "-distance",
+    ...["nothing", "id", "location", "--created", "created,comment", "created desc", "distance", "-distance"],
   ])
     it(`spec/search#sort-order · 400 ParameterIncorrectFormat for the sortOrder ${sortOrder} without an area`, async (world) => {
       const { token } = await rows(world);

@@ -67,12 +67,8 @@ function checkDocument(it: It, path: string, document: (world: World) => Promise
     const parameters = operations.flatMap((operation) => operation.parameters ?? []).filter((each) => !each.$ref);
     const all = [...operations, ...parameters, ...tags, ...Object.values<Described>(components.parameters)];
     const lacking = all.filter(({ description }) => !description);
-    expectEqual(
-      answer,
-      "without a description",
-      lacking.map(({ operationId, name }) => operationId ?? name),
-      [],
-    );
+    const found = lacking.map(({ operationId, name }) => operationId ?? name);
+    expectEqual(answer, "without a description", found, []);
   });
   it(`spec/transport#openapi · GET ${path}: every condition of an operation is in the catalogue`, async (world) => {
     const answer = await document(world);
