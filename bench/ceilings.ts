@@ -24,7 +24,7 @@ export const bareHttp: StartCeiling = async ({ server }, request, connections) =
   const port = await worker.ask({});
   return {
     name: "node:http",
-    measure: (seconds) => runLoad({ port, request, status: 200, connections, seconds, firstNumber: 0, numbersMax: 1 }),
+    measure: (seconds) => runLoad({ port, request, status: 200, connections, seconds }),
     end: worker.end,
   };
 };

@@ -21,7 +21,7 @@ export function bareFiles(length: number, status: number): StartCeiling {
     const { port, end } = await startFileCeiling(length);
     return {
       name: "node:http file",
-      measure: (seconds) => runLoad({ port, request, status, connections, seconds, firstNumber: 0, numbersMax: 1 }),
+      measure: (seconds) => runLoad({ port, request, status, connections, seconds }),
       end,
     };
   };

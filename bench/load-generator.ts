@@ -92,7 +92,7 @@ async function run(plan: LoadPlan): Promise<LoadResult> {
 
 /** The bytes of one request after the other. */
 function createRequests(plan: LoadPlan): () => string {
-  const { request, firstNumber, numbersMax } = plan;
+  const { request, firstNumber = 0, numbersMax = 10 ** numberMark.length } = plan;
   const { method, path, paths, token, headers = {}, body, contentType = "application/json" } = request;
   if (paths !== undefined) {
     const requests = paths.map((each) =>

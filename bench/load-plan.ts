@@ -23,9 +23,10 @@ export interface LoadPlan {
   readonly status: number;
   readonly connections: number;
   readonly seconds: number;
-  /** Numbers count up from here, and restart at 0 when `numbersMax` is reached. */
-  readonly firstNumber: number;
-  readonly numbersMax: number;
+  /** Numbers count up from here (0), and restart at 0 when `numbersMax` is reached. */
+  readonly firstNumber?: number;
+  /** As many as have the digits of the mark, by default. */
+  readonly numbersMax?: number | undefined;
   /**
    * Sends at this rate regardless of the responses (open loop); without it every response triggers the next request
    * (closed loop).

@@ -68,7 +68,7 @@ function headersOf({
 }
 
 /** JSON texts of plain ASCII are valid Lua literals too. */
-function makeRequests({ request, firstNumber, numbersMax }: LoadPlan): string {
+function makeRequests({ request, firstNumber = 0, numbersMax = 10 ** numberMark.length }: LoadPlan): string {
   const { method, body, paths } = request;
   if (paths !== undefined) {
     return `

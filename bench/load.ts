@@ -22,6 +22,16 @@ export async function runLoad(plan: LoadPlan, tool: LoadTool = preferredTool()):
   return check(plan, await (tool === "wrk" ? runWrk(plan) : own.ask(plan)));
 }
 
+let loads = 0;
+/** The distance between the numbers of two loads. */
+const numbersPerLoad = 10_000_000;
+
+/** Like `runLoad`, with other numbers in each load, so that unique values stay unique. */
+export function runFreshLoad(plan: LoadPlan, tool?: LoadTool): Promise<LoadResult> {
+  loads += 1;
+  return runLoad({ ...plan, firstNumber: (loads * numbersPerLoad) % (plan.numbersMax ?? 10_000_000_000) }, tool);
+}
+
 /** Starts a generator of this folder beside the one that `runLoad` uses, for load in the background. */
 export function startGenerator(): Worker<LoadPlan, LoadResult> {
   return startWorker(import.meta.resolve("./load-generator.ts"), {});

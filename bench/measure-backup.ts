@@ -9,7 +9,7 @@ import { rollcall } from "../testkit/server.ts";
 import { randomFile, upload } from "./file-transfer.ts";
 import { fillCheckins } from "./fill.ts";
 import { commentOf } from "./fixture.ts";
-import { runLoad } from "./load.ts";
+import { runFreshLoad } from "./load.ts";
 import { numberMark, type RequestShape } from "./load-plan.ts";
 import { type Background, compareBeside } from "./measure-beside.ts";
 import { formatMany } from "./report.ts";
@@ -66,12 +66,8 @@ export const measureBackup: Measure = async (fixture, options, report) => {
   }
 
   function compare(what: string, request: RequestShape, status: number) {
-    let firstNumber = 0;
-    const measure = () => {
-      firstNumber += 1_000_000;
-      const plan = { port, request, status, connections, ratePerSecond, seconds: options.seconds };
-      return runLoad({ ...plan, firstNumber, numbersMax: 9_999_999_999 }, "own");
-    };
+    const plan = { port, request, status, connections, ratePerSecond, seconds: options.seconds };
+    const measure = () => runFreshLoad(plan, "own");
     const name = `${what} during a backup, ${formatMany(ratePerSecond)}/s`;
     const details = () => ({ checkins, files, fileBytes, backupBytes, backupSeconds: median(durations) });
     return compareBeside({ name, factorGoal: 2, details, begin: beginBackups, measure }, options, report);

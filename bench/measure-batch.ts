@@ -31,8 +31,7 @@ export const measureBatch: Measure = async ({ writer, server }, options, report)
 
   function measure(request: RequestShape, status: number, connections: number): Promise<LoadResult> {
     const seconds = Math.max(1, options.seconds / 2);
-    const numbersMax = 1_000_000;
-    return runLoad({ port: server.port, request, status, connections, seconds, firstNumber: 0, numbersMax }, "own");
+    return runLoad({ port: server.port, request, status, connections, seconds }, "own");
   }
 
   async function compare(name: string, callConnections: number, connections: number, goal: boolean): Promise<Row> {

@@ -3,7 +3,7 @@ import path from "node:path";
 import type { Engine } from "./engine.ts";
 import { type Fixture, startFixture } from "./fixture.ts";
 import { type GrownSizes, grow } from "./growth-fill.ts";
-import { runLoad } from "./load.ts";
+import { runFreshLoad } from "./load.ts";
 import type { RequestShape } from "./load-plan.ts";
 import type { Options } from "./options.ts";
 import { formatMany, type Row } from "./report.ts";
@@ -18,7 +18,6 @@ const smallSizes: GrownSizes = { applications: 10, users: 100, devices: 100, che
 const factorGoal = 1.5;
 /** The scenarios whose ceilings are files or hashes alone. */
 const leftOut = ["sign-up", "file-put", "file-get"];
-const numbersPerLoad = 10_000_000;
 
 type GrowthScenario = Pick<
   Scenario,
@@ -109,21 +108,18 @@ interface Kept {
 }
 
 async function compare(scenario: GrowthScenario, small: Fixture, large: Fixture, options: Options): Promise<Row> {
-  let loads = 0;
-  async function measure(fixture: Fixture, seconds: number) {
-    const { numbersMax = 10_000_000_000, connectionsMax = options.connections, status } = scenario;
-    loads += 1;
+  function measure(fixture: Fixture, seconds: number) {
+    const { numbersMax, connectionsMax = options.connections, status } = scenario;
     const plan = {
       port: fixture.server.port,
       request: scenario.request(fixture),
       status,
       connections: Math.min(options.connections, connectionsMax),
       seconds,
-      firstNumber: (loads * numbersPerLoad) % numbersMax,
       numbersMax,
     };
     const cpuSeconds = () => fixture.server.cpuSeconds() + fixture.engine.cpuSeconds();
-    return withCpuTime(cpuSeconds, () => (scenario.isSlow ? runLoad(plan, "own") : runLoad(plan)));
+    return withCpuTime(cpuSeconds, () => runFreshLoad(plan, scenario.isSlow ? "own" : undefined));
   }
   for (const fixture of [small, large]) await measure(fixture, options.warmUpSeconds);
   const { pairs, ratio, median } = await measureInTurns(

@@ -18,7 +18,7 @@ const factorGoal = 3;
  */
 export const measureLogins: Measure = async (fixture, options, report) => {
   const { port } = fixture.server;
-  const plan = { port, status: 200, seconds: options.seconds, firstNumber: 0, numbersMax: loginUsersMax };
+  const plan = { port, status: 200, seconds: options.seconds, numbersMax: loginUsersMax };
   const me = { ...plan, request: ownProfileRequest(fixture) };
   const logins = { ...plan, request: loginRequest(fixture), connections: loginConnections };
   const neighbours = { factorGoal, begin: () => beginLoad(logins, "logins") };

@@ -1,16 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { insertOperatorSession } from "../server/src/auth/operator-sessions.ts";
-import { createOperatorTokens, type OperatorTokens } from "../server/src/auth/operator-tokens.ts";
-import { type Config, loadConfig } from "../server/src/config/config.ts";
-import { loadSecrets } from "../server/src/config/server-secret.ts";
+import { loadConfig } from "../server/src/config/config.ts";
 import type { Database } from "../server/src/db/database.ts";
 import { openDatabase } from "../server/src/db/open.ts";
-import { type Clock, createClock } from "../server/src/lib/clock.ts";
-import { createIdGenerator, type IdGenerator } from "../server/src/lib/ids.ts";
+import { createClock } from "../server/src/lib/clock.ts";
+import { createIdGenerator } from "../server/src/lib/ids.ts";
 import { compactBatch } from "../server/src/metrics/engine/compaction.ts";
 import { insertInboxRow, writePayload } from "../server/src/metrics/engine/inbox.store.ts";
-import { insertOperator } from "../server/src/operators/operators.store.ts";
-import { createApplication } from "./engine.ts";
+import { call } from "./api.ts";
+import { createApplication, createOperator } from "./engine.ts";
 import type { Fixture } from "./fixture.ts";
 import { runLoad } from "./load.ts";
 import { numberMark } from "./load-plan.ts";
@@ -28,12 +25,14 @@ const worlds = Array.from({ length: 20 }, (_, index) => `world ${index}`);
 
 /** Stores events a thousand at a time, then reads charts of many events. */
 export const measureMetrics: Measure = async (fixture, options, report) => {
-  const config = loadConfig(fixture.deployment.settings);
-  const database = await openDatabase(config.databaseUrl, { connectionsMax: 4, timeoutMs: 60_000 });
+  const { databaseUrl } = loadConfig(fixture.deployment.settings);
+  const operator = await createOperator(fixture.deployment);
+  const { token } = (await call(fixture.server.port, "POST", "/_/api/sessions", undefined, operator)).body.result;
+  const database = await openDatabase(databaseUrl, { connectionsMax: 4, timeoutMs: 60_000 });
   try {
     const rows = [await measureBulk(fixture, database, options, report)];
     for (const count of options.eventCounts)
-      rows.push(...(await measureCharts(count, fixture, { config, database }, options, report)));
+      rows.push(...(await measureCharts(count, fixture, { token, database }, options, report)));
     return rows;
   } finally {
     await database.close();
@@ -49,7 +48,7 @@ async function measureBulk(
   const { server, writer } = fixture;
   const { connections, seconds } = options;
   const request = { method: "POST", path: "/metrics/events", token: writer.token } as const;
-  const plan = { port: server.port, status: 201, seconds, firstNumber: 0, numbersMax: 1_000_000 };
+  const plan = { port: server.port, status: 201, seconds };
   async function measure() {
     const cpuBefore = server.cpuSeconds();
     const load = await runLoad({
@@ -97,34 +96,10 @@ async function untilCompacted(database: Database): Promise<number> {
   }
 }
 
-/** Creates an operator without a password, and a session. */
-async function signInOperator(
-  name: string,
-  database: Database,
-  services: { readonly operatorTokens: OperatorTokens; readonly clock: Clock; readonly ids: IdGenerator },
-): Promise<string> {
-  const [id, at] = [services.ids.newId("Operator"), services.clock.now()];
-  const token = services.operatorTokens.issue();
-  const row = {
-    id,
-    name,
-    role: "viewer",
-    password_hash: "",
-    created_at: at,
-    last_login_at: null,
-    must_change_password: 0,
-  } as const;
-  await database.write(async ({ queries }) => {
-    if (!(await insertOperator(row, queries))) throw new Error("the operator exists already");
-    await insertOperatorSession(id, token, { at, expiresAt: at + dayMs }, queries);
-  });
-  return token;
-}
-
 async function measureCharts(
   count: number,
   fixture: Fixture,
-  { config, database }: { readonly config: Config; readonly database: Database },
+  { token, database }: { readonly token: string; readonly database: Database },
   options: Options,
   report: (line: string) => void,
 ): Promise<Row[]> {
@@ -132,8 +107,6 @@ async function measureCharts(
   const { appid } = await createApplication(fixture.deployment);
   const clock = createClock();
   const ids = createIdGenerator(() => clock.now());
-  const operatorTokens = createOperatorTokens({ ...config, secrets: loadSecrets(config) });
-  const token = await signInOperator(`bench-${count}`, database, { operatorTokens, clock, ids });
   const compactingMs = await fillEvents(appid, count, database, { clock, ids });
   report(`${formatMany(count)} events are stored, compacted in ${(compactingMs / 1000).toFixed(1)} s`);
 
@@ -148,7 +121,7 @@ async function measureCharts(
     await untilQuiet(options.patienceSeconds);
     const path = `/_/api/applications/${appid}/metrics/${keys[0]}?${query}`;
     const request = { method: "GET", path, token } as const;
-    const plan = { port: server.port, request, status: 200, connections: 1, firstNumber: 0, numbersMax: 1 };
+    const plan = { port: server.port, request, status: 200, connections: 1 };
     const load = await runLoad({ ...plan, seconds: Math.max(1, options.seconds) }, "own");
     report(`${name} of ${formatMany(count)}: ${load.p50Ms.toFixed(1)} ms`);
     rows.push({

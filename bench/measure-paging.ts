@@ -31,7 +31,7 @@ export const measurePaging: Measure = async (fixture, options, report) => {
   function measure(path: string): Promise<LoadResult> {
     const request = { method: "GET", path, token: collector.token } as const;
     const seconds = Math.max(1, options.seconds / 2);
-    return runLoad({ port, request, status: 200, connections: 1, seconds, firstNumber: 0, numbersMax: 1 }, "own");
+    return runLoad({ port, request, status: 200, connections: 1, seconds }, "own");
   }
   await measure(deepPath); // warms up
   const { pairs, ratio, median } = await measureInTurns(

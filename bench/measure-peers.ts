@@ -1,5 +1,5 @@
 import { createSqlite, ofCheckout, startPostgres } from "./engine.ts";
-import { preferredTool, runLoad } from "./load.ts";
+import { preferredTool, runFreshLoad } from "./load.ts";
 import type { LoadResult } from "./load-plan.ts";
 import type { Options } from "./options.ts";
 import { type Peer, type PeerRow, peerRows, type RunningPeer } from "./peer.ts";
@@ -11,7 +11,6 @@ import { untilQuiet } from "./quiet.ts";
 import { formatMany } from "./report.ts";
 import { median, withCpuTime } from "./turns.ts";
 
-const numbersPerLoad = 10_000_000;
 /** Some products need more than a second for sixteen logins. */
 const loginSecondsMin = 5;
 
@@ -50,13 +49,11 @@ export async function measurePeers(options: Options, report: (line: string) => v
     }
   }
   const lines: PeersTable["lines"][number][] = [];
-  let loads = 0;
   for (const [row, name] of Object.entries(peerRows)) {
     const loadsOf = running.map((): PeerLoad[] => []);
     for (let run = 0; run <= options.runs; run += 1) {
       for (const [index, { peer }] of running.entries()) {
-        loads += 1;
-        const load = await measure(peer, row as PeerRow, loads, options); // Object.entries forgets the keys
+        const load = await measure(peer, row as PeerRow, options); // Object.entries forgets the keys
         if (run > 0 && load !== undefined) loadsOf[index]?.push(load); // the first run warms up
       }
     }
@@ -89,19 +86,19 @@ function describeLoads(loads: readonly PeerLoad[]): string | undefined {
 async function measure(
   peer: RunningPeer,
   row: PeerRow,
-  loads: number,
   { connections, seconds, patienceSeconds }: Options,
 ): Promise<PeerLoad | undefined> {
   const { port } = peer;
   const request = peer.requests[row];
   if (request === undefined) return undefined;
   await untilQuiet(patienceSeconds);
-  const { status, numbersMax = 10_000_000_000 } = request;
-  const firstNumber = (loads * numbersPerLoad) % numbersMax;
-  const plan = { port, request, status, connections, seconds, firstNumber, numbersMax };
+  const { status, numbersMax } = request;
+  const plan = { port, request, status, connections, seconds, numbersMax };
   // Hashes of passwords are slow, and wrk would cut them off.
   const logins = { ...plan, connections: 16, seconds: Math.max(seconds, loginSecondsMin) };
-  return withCpuTime(peer.cpuSeconds, () => (row === "login" ? runLoad(logins, "own") : runLoad(plan, "wrk")));
+  return withCpuTime(peer.cpuSeconds, () =>
+    row === "login" ? runFreshLoad(logins, "own") : runFreshLoad(plan, "wrk"),
+  );
 }
 
 export function formatPeers({ products, lines, leftOut }: PeersTable): string {

@@ -1,14 +1,10 @@
 import type { Fixture } from "./fixture.ts";
-import { runLoad } from "./load.ts";
+import { runFreshLoad } from "./load.ts";
 import type { LoadPlan } from "./load-plan.ts";
 import type { Options } from "./options.ts";
 import { formatMany, formatPercent, type Row } from "./report.ts";
 import type { Goal, Scenario } from "./scenarios.ts";
 import { columnsOf, measureInTurns, withCpuTime } from "./turns.ts";
-
-/** The distance between the numbers of two loads, so that unique values stay unique. */
-const numbersPerLoad = 10_000_000;
-let loads = 0;
 
 /**
  * Measures a scenario and its ceiling in turns (ceiling, scenario, ceiling, scenario …), so that both meet the same
@@ -27,12 +23,9 @@ export async function measureScenario(
   const ceiling = await scenario.startCeiling(fixture, request, connections);
 
   function measureLoad(seconds: number) {
-    const { numbersMax = 10_000_000_000, status } = scenario;
-    loads += 1;
-    const firstNumber = (loads * numbersPerLoad) % numbersMax;
-    const { port } = fixture.server;
-    const plan: LoadPlan = { port, request, status, connections, seconds, firstNumber, numbersMax };
-    return scenario.isSlow ? runLoad(plan, "own") : runLoad(plan);
+    const { numbersMax, status } = scenario;
+    const plan: LoadPlan = { port: fixture.server.port, request, status, connections, seconds, numbersMax };
+    return runFreshLoad(plan, scenario.isSlow ? "own" : undefined);
   }
 
   await ceiling.measure(options.warmUpSeconds);

@@ -101,7 +101,7 @@ function somewhere(sideMeters: number): Location {
 function load({ server }: Fixture, { user, places }: World, search: Search, options: Options): Promise<LoadResult> {
   const request = { method: "GET", path: "/", paths: places.map(search.pathAt), token: user.token } as const;
   const { connections, seconds } = options;
-  return runLoad({ port: server.port, request, status: 200, connections, seconds, firstNumber: 0, numbersMax: 1 });
+  return runLoad({ port: server.port, request, status: 200, connections, seconds });
 }
 
 async function compare(
@@ -155,7 +155,7 @@ async function measureUserSearch(world: World, fixture: Fixture, options: Option
   const paths = Array.from({ length: names }, (_, number) => `/users?lastName=Name%20${number}`);
   const request = { method: "GET", path: "/", paths, token: world.user.token } as const;
   const { connections, seconds } = options;
-  const plan = { port: server.port, request, status: 200, connections, seconds, firstNumber: 0, numbersMax: 1 };
+  const plan = { port: server.port, request, status: 200, connections, seconds };
   await runLoad(plan);
   const loads = await repeat(options, () => runLoad(plan));
   return {

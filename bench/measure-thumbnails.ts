@@ -24,7 +24,7 @@ export const measureThumbnails: Measure = async (fixture, options, report) => {
   const { port } = server;
   const photo = await takePhoto();
   const id = await upload({ port, path: "/pictures", token: reader.token }, [photo], photo.length);
-  const plan = { port, status: 200, seconds: options.seconds, firstNumber: 0, numbersMax: 1 };
+  const plan = { port, status: 200, seconds: options.seconds };
 
   function thumbnails(size: number, among: number): LoadPlan {
     const request = { method: "GET", path: `/pictures/${id}/file?size=${size}`, token: reader.token } as const;
