@@ -58,17 +58,10 @@ function jsonText(members: readonly Named[]): string {
 }
 
 const types = [
-  "text/plain",
-  "application/json; charset=utf-8",
-  "application/json; charset=iso-8859-1",
-  "application/json; charset=utf-16",
-  "application/xml",
-  "multipart/form-data; boundary=",
-  "multipart/form-data; boundary=x",
-  "application/x-www-form-urlencoded; charset=latin1",
-  "APPLICATION/JSON",
-  "; ; ;",
-  "x",
+  ...["text/plain", "application/json; charset=utf-8", "application/json; charset=iso-8859-1"],
+  ...["application/json; charset=utf-16", "application/xml", "multipart/form-data; boundary="],
+  ...["multipart/form-data; boundary=x", "application/x-www-form-urlencoded; charset=latin1", "APPLICATION/JSON"],
+  ...["; ; ;", "x"],
 ];
 
 function oddBody(body: readonly Named[], random: Random): { headers: HeaderLine[]; bytes: Buffer } {
@@ -97,16 +90,7 @@ function oddBody(body: readonly Named[], random: Random): { headers: HeaderLine[
 }
 
 const fileNames = [
-  "a.bin",
-  "me.svg",
-  "../../evil",
-  "a\\b",
-  "%2e%2e%2f",
-  "x".repeat(300),
-  "日本.png",
-  'q".html',
-  "nul\0l",
-  "",
+  ...["a.bin", "me.svg", "../../evil", "a\\b", "%2e%2e%2f", "x".repeat(300), "日本.png", 'q".html', "nul\0l", ""],
 ];
 const fileTypes = ["image/png", "image/jpg", "text/html", "image/svg+xml", "video/mp4", "x", "a/b; c=d", "\u00ff"];
 

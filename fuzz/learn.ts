@@ -98,8 +98,6 @@ function learnAsOperator(operation: string, caller: Actor, path: string, result:
       if (application && result?.id !== undefined) keepLast(application.publicLocations, result.id);
       return;
     case "listApplicationKeys":
-      for (const { id } of result?.pageResults ?? []) application?.all.add(id);
-      return;
     case "listWebhooks":
       for (const { id } of result?.pageResults ?? []) application?.all.add(id);
       return;
