@@ -31,13 +31,7 @@ const settleSeconds = 5;
 const probeMs = 10;
 const metricsToken = "token-of-the-benchmark";
 
-interface Plan {
-  readonly streams: number;
-  readonly restSeconds: number;
-  readonly events: number;
-  readonly eventsToAll: number;
-  readonly missedEvents: number;
-}
+type Plan = Options["events"];
 
 interface Clients {
   readonly process: Worker<StreamOrder, StreamReport>;
