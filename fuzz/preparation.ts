@@ -25,22 +25,19 @@ export async function prepare(
     const caller = random.pick(world.clients.filter(({ isAlive, application }) => isAlive && !application.isSandbox));
     return { values: { identityProviderName: provider, identityID: subject, identityAccessToken }, caller };
   }
-  if (id === "resetPassword" && random.chance(0.15)) return requestCode(world, random, helper, dataDir);
+  if (id === "resetPassword" && random.chance(0.15)) return requestResetCode(world, random, helper, dataDir);
+  if (id === "verifyEmail" && random.chance(0.5)) return requestEmailCode(world, random, helper, dataDir);
   return undefined;
 }
 
 /** Requests a code for a user, and reads it from the mail. */
-async function requestCode(
+async function requestResetCode(
   world: World,
   random: Random,
   helper: Seeder,
   dataDir: string,
 ): Promise<Prepared | undefined> {
-  const application = world.applications.find(({ name }) => name === "the arena");
-  const users = world.clients.filter(
-    (each) => each.kind === "user" && each.application === application && each.isAlive,
-  );
-  const user = random.pick(users);
+  const user = pickUser(world, random);
   if (user === undefined || user.email === "") return undefined;
   const mark = random.word(16);
   try {
@@ -49,18 +46,48 @@ async function requestCode(
   } catch {
     return undefined; // rate limited, or the user has been deleted
   }
+  const code = findCode(mark, dataDir);
+  if (code === undefined) return undefined;
+  user.isAlive = false; // the reset changes the password and revokes all tokens
+  const caller = world.clients.find((each) => each.kind === "device" && each.application === user.application);
+  return { values: { userName: user.userName, resetCode: code, newPassword: `password-${mark}` }, caller };
+}
+
+/** Requests a code for a new address, and reads it from the mail. */
+async function requestEmailCode(
+  world: World,
+  random: Random,
+  helper: Seeder,
+  dataDir: string,
+): Promise<Prepared | undefined> {
+  const user = pickUser(world, random);
+  if (user === undefined) return undefined;
+  const mark = random.word(16);
+  try {
+    const body = { email: `${random.word(12)}@example.org`, subject: "Code", body: `@VerifyCode ${mark}` };
+    await helper.call(user, "POST /users/me/email", body);
+  } catch {
+    return undefined; // rate limited, or the user has been deleted
+  }
+  const verifyCode = findCode(mark, dataDir);
+  return verifyCode === undefined ? undefined : { values: { verifyCode, currentPassword: undefined }, caller: user };
+}
+
+function pickUser({ clients, applications }: World, random: Random): Client | undefined {
+  const application = applications.find(({ name }) => name === "the arena");
+  return random.pick(
+    clients.filter((each) => each.kind === "user" && each.application === application && each.isAlive),
+  );
+}
+
+/** Returns the code before a mark in one of the latest mails. */
+function findCode(mark: string, dataDir: string): string | undefined {
   const folder = path.join(dataDir, "mail");
   if (!existsSync(folder)) return undefined; // no mail has been sent yet
   const mails = readdirSync(folder)
     .filter((name) => name.endsWith(".eml"))
     .sort()
     .slice(-20);
-  for (const name of mails) {
-    const code = new RegExp(`(\\S+) ${mark}`).exec(readFileSync(path.join(folder, name), "utf8"))?.[1];
-    if (code === undefined) continue;
-    user.isAlive = false; // the reset changes the password and revokes all tokens
-    const caller = world.clients.find((each) => each.kind === "device" && each.application === application);
-    return { values: { userName: user.userName, resetCode: code, newPassword: `password-${mark}` }, caller };
-  }
-  return undefined;
+  const pattern = new RegExp(`(\\S+) ${mark}`);
+  return mails.map((name) => pattern.exec(readFileSync(path.join(folder, name), "utf8"))?.[1]).find(Boolean);
 }

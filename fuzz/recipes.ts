@@ -84,6 +84,11 @@ export const recipes: Readonly<Record<string, (setting: Setting) => Values>> = {
     subject: plausibleText(random, 100),
     body: `Your code is @ResetCode. ${plausibleText(random, 100)}`,
   }),
+  requestEmailCode: ({ random }) => ({
+    email: random.chance(0.7) ? `${random.word(8)}@example.org` : undefined,
+    subject: undefined,
+    body: undefined,
+  }),
   readPictureFile: unsigned,
   readProfilePictureFile: () => ({ ...unsigned(), userId: "me" }),
   readVideoFile: unsigned,

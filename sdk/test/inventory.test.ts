@@ -24,8 +24,8 @@ function readDocument(file: string): Document {
   return JSON.parse(readFileSync(path.join(root, file), "utf8"));
 }
 
-/** Streams, which the subscriptions of the client will read. */
-const withoutMethod = new Set(["streamEvents", "createEventStream"]);
+/** Streams, which the subscriptions of the client read, and calls that apps make with `rollcall.send`. */
+const withoutMethod = new Set(["streamEvents", "createEventStream", "requestEmailCode", "verifyEmail"]);
 
 function operationsBelow(pattern: RegExp, { paths: all } = document): string[] {
   const paths = Object.entries(all).filter(([path]) => pattern.test(path));

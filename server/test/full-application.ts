@@ -69,6 +69,8 @@ export async function fillApplication(test: TestApp): Promise<FullApplication> {
     await queries.insertInto("metric_inbox").values(inbox).execute(); // not compacted, because the compactor is not notified
     const reset = { application_id, user_id: john.id, digest: "d", tries_left: 3, expires_at: 9_007_199_254_740_991 };
     await queries.insertInto("password_resets").values(reset).execute();
+    const verification = { ...reset, created_at: 0, address: "john@example.com" };
+    await queries.insertInto("email_codes").values(verification).execute();
     const times = { due_at: test.now(), expires_at: 9_007_199_254_740_991 };
     const mail = { application_id, id: "mal_1", user_id: john.id, kind: "notice", sealed: "", attempts: 1, ...times };
     await queries.insertInto("mail_outbox").values(mail).execute();

@@ -105,6 +105,8 @@ it("registers, signs up, and reaches every client operation, whatever its method
   assert.equal((await tunnel("GET /users/me/profilepicture", { size: "1" })).id, pictureId);
   assert.equal(await tunnel("DELETE /users/me/profilepicture"), true);
 
+  assert.equal(await tunnel("POST /users/me/email", { email: "ada@example.org" }), true);
+
   await tunnel("PUT /metadata/me/colour", { value: "green" });
   await tunnel("PUT /metadata/app", { values: { a: 1, b: { c: [null] } }, visibility: "App" });
   assert.equal((await tunnel("GET /metadata/me/colour")).value, "green");
@@ -125,8 +127,8 @@ it("registers, signs up, and reaches every client operation, whatever its method
   use((await tunnel("POST /users/login", name)).accessToken);
   assert.equal(await tunnel("DELETE /users/me"), true);
 
-  // Two operations need a mailed code or a provider's token; the tests of batches cover their errors.
-  const others = ["resetPassword", "loginSocialUser"];
+  // These need a mailed code or a provider's token; the tests of batches cover their errors.
+  const others = ["resetPassword", "verifyEmail", "loginSocialUser"];
   const client = test.app.routes.filter(({ caller, isBatchable }) => caller !== "operator" && isBatchable !== false);
   const missing = client.filter(({ operation }) => !operations.has(operation) && !others.includes(operation));
   assert.deepEqual(

@@ -33,12 +33,14 @@ function readMail(file: string): string {
 
 /** Returns the mails that this process has sent to an address, oldest first. */
 export function mailsTo(test: TestApp, email: string): string[] {
+  return allMails(test).filter((mail) => mail.includes(`\r\nTo: ${email}\r\n`));
+}
+
+/** Returns all mails that this process has sent, oldest first. */
+export function allMails(test: TestApp): string[] {
   const folder = join(test.config.dataDir, "mail");
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".eml")) : [];
-  return names
-    .sort()
-    .map((name) => readMail(join(folder, name)))
-    .filter((mail) => mail.includes(`\r\nTo: ${email}\r\n`));
+  return names.sort().map((name) => readMail(join(folder, name)));
 }
 
 export function requestCode(test: TestApp, user: TestUser, text: { subject?: string; body?: string } = {}) {

@@ -96,7 +96,7 @@ describe("through pgbouncer in transaction mode", { skip: pgbouncerIsMissing ?? 
 
   it("an atomic batch, and a call with an idempotency key, are one transaction each", async () => {
     const { token } = await server.signUp();
-    const item = (key: string, body: unknown) => ({ key, method: "POST", path: "/checkins", body });
+    const item = (key: string, parameters: unknown) => ({ key, method: "POST", path: "/checkins", parameters });
     const items = [item("a", { location: "1,2" }), item("b", { location: "not a place" })];
     const batch = await server.call("POST /batch", { token, body: { mode: "atomic", requests: items } });
     assert.equal(batch.status, 200);

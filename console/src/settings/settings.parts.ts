@@ -139,6 +139,12 @@ export const parts: readonly Part[] = [
         kind: "flag",
         hint: "So that a stolen token cannot take the account.",
       },
+      {
+        path: "email.changeByCode",
+        label: "Only a mailed code changes the e-mail address",
+        kind: "flag",
+        hint: "Apps that send another address with the profile are ignored.",
+      },
     ],
   },
   {

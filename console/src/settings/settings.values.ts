@@ -154,10 +154,11 @@ function readLimits(path: string, given: string): object | undefined {
 /** The mail templates that an application can override. */
 export const mailTexts = {
   resetCode: { title: "Mail with a reset code", placeholder: "@ResetCode", meaning: "the code" },
+  verifyCode: { title: "Mail with a code for an address", placeholder: "@VerifyCode", meaning: "the code" },
   notice: { title: "Notice about the account", placeholder: "@Notice", meaning: "what has changed" },
 } as const satisfies Record<keyof NonNullable<NonNullable<ApplicationSettings["mail"]>["texts"]>, object>;
 
-const mailTextKinds = ["resetCode", "notice"] as const satisfies readonly (keyof typeof mailTexts)[];
+const mailTextKinds = ["resetCode", "verifyCode", "notice"] as const satisfies readonly (keyof typeof mailTexts)[];
 
 /** A mail template in the format of its input fields. */
 export interface MailTextRow {

@@ -1017,6 +1017,8 @@ export interface EffectiveSettings {
 export interface EmailSettings {
   /** Whether a change of the address requires currentPassword. */
   readonly requirePassword?: boolean;
+  /** Whether only a mailed code changes the address; PATCH ignores it. */
+  readonly changeByCode?: boolean;
 }
 
 /** What endOperatorSessions looks for. */
@@ -1631,6 +1633,8 @@ export interface MailText {
 export interface MailTexts {
   /** @ResetCode is replaced by the password reset code. */
   readonly resetCode?: MailText;
+  /** @VerifyCode is replaced by a code that verifies an address. */
+  readonly verifyCode?: MailText;
   /** @Notice is replaced by a notice about the account. */
   readonly notice?: MailText;
 }
@@ -2033,6 +2037,8 @@ export interface OperatedUser {
   readonly firstName?: string;
   readonly lastName?: string;
   readonly email?: string;
+  /** Present if a code mailed to email has come back. */
+  readonly emailVerified?: boolean;
   readonly gender?: Gender | (string & {});
   readonly dateOfBirth?: Date;
   /** Any text of the app. */
@@ -2073,6 +2079,8 @@ export interface OperatedUserWithCounts {
   readonly firstName?: string;
   readonly lastName?: string;
   readonly email?: string;
+  /** Present if a code mailed to email has come back. */
+  readonly emailVerified?: boolean;
   readonly gender?: Gender | (string & {});
   readonly dateOfBirth?: Date;
   /** Any text of the app. */

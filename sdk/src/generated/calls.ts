@@ -2,7 +2,7 @@
 import type { BatchableCall, Call } from "../wire/call.ts";
 import { define } from "../wire/define.ts";
 import type { Download } from "../wire/download.ts";
-import type { AddIdentityRequest, BatchResult, Blob, BlobPage, ChangeBlobRequest, ChangeCheckinRequest, ChangeDeviceRequest, ChangeLocationRequest, ChangePictureRequest, ChangeUserRequest, ChangeVideoRequest, Checkin, CheckinPage, CrashReport, CreateBlobForm, CreateCheckinRequest, CreateCrashReportRequest, CreateEventStreamRequest, CreateLocationRequest, CreateMetricEventRequest, CreateMetricEventsRequest, CreatePictureForm, CreateUserRequest, CreateVideoForm, CreatedMetricEvent, CreatedMetricEvents, DeleteIdentitiesQuery, DeleteMetadataQuery, Device, DeviceRegistration, DeviceToken, EndedMetricEvent, EventPage, EventStreamUrl, FlagLocationRequest, GetMetadataQuery, GetProfilePictureQuery, IdentityPage, IncrementMetadataRequest, ListEventsQuery, ListIdentitiesOfProviderQuery, ListIdentitiesQuery, ListTokensQuery, Location, LocationPage, LoginSocialUserRequest, LoginUserRequest, MetadataItem, MetadataItemPage, OwnUser, Picture, PicturePage, PutManyMetadataRequest, PutMetadataRequest, ReadPictureFileQuery, ReadProfilePictureFileQuery, RegisterDeviceRequest, RenewedToken, RequestPasswordResetRequest, ResetPasswordRequest, RunBatchRequest, SearchBlobsQuery, SearchCheckinsQuery, SearchLocationsQuery, SearchMetadataQuery, SearchPicturesQuery, SearchUsersQuery, SearchVideosQuery, SetProfilePictureForm, ShownUser, ShownUserPage, SocialUserWithToken, StreamEventsQuery, UserTokenPage, UserWithToken, Video, VideoPage } from "./types.ts";
+import type { AddIdentityRequest, BatchResult, Blob, BlobPage, ChangeBlobRequest, ChangeCheckinRequest, ChangeDeviceRequest, ChangeLocationRequest, ChangePictureRequest, ChangeUserRequest, ChangeVideoRequest, Checkin, CheckinPage, CrashReport, CreateBlobForm, CreateCheckinRequest, CreateCrashReportRequest, CreateEventStreamRequest, CreateLocationRequest, CreateMetricEventRequest, CreateMetricEventsRequest, CreatePictureForm, CreateUserRequest, CreateVideoForm, CreatedMetricEvent, CreatedMetricEvents, DeleteIdentitiesQuery, DeleteMetadataQuery, Device, DeviceRegistration, DeviceToken, EndedMetricEvent, EventPage, EventStreamUrl, FlagLocationRequest, GetMetadataQuery, GetProfilePictureQuery, IdentityPage, IncrementMetadataRequest, ListEventsQuery, ListIdentitiesOfProviderQuery, ListIdentitiesQuery, ListTokensQuery, Location, LocationPage, LoginSocialUserRequest, LoginUserRequest, MetadataItem, MetadataItemPage, OwnUser, Picture, PicturePage, PutManyMetadataRequest, PutMetadataRequest, ReadPictureFileQuery, ReadProfilePictureFileQuery, RegisterDeviceRequest, RenewedToken, RequestEmailCodeRequest, RequestPasswordResetRequest, ResetPasswordRequest, RunBatchRequest, SearchBlobsQuery, SearchCheckinsQuery, SearchLocationsQuery, SearchMetadataQuery, SearchPicturesQuery, SearchUsersQuery, SearchVideosQuery, SetProfilePictureForm, ShownUser, ShownUserPage, SocialUserWithToken, StreamEventsQuery, UserTokenPage, UserWithToken, VerifyEmailRequest, Video, VideoPage } from "./types.ts";
 
 /**
  * Register a device
@@ -94,6 +94,20 @@ export const requestPasswordReset: (fields: RequestPasswordResetRequest) => Batc
  * Takes the code of the mail. Each code works once and for a limited time.
  */
 export const resetPassword: (fields: ResetPasswordRequest) => BatchableCall<void> = /* @__PURE__ */ define("resetPassword", "PATCH /users/password", "d");
+
+/**
+ * Mail a code to an address, to verify it or to change to it
+ *
+ * Mails at most one code a minute to the same address, and five an hour.
+ */
+export const requestEmailCode: (fields?: RequestEmailCodeRequest) => BatchableCall<void> = /* @__PURE__ */ define("requestEmailCode", "POST /users/me/email");
+
+/**
+ * Verify the address that a mailed code went to; it becomes the user's address
+ *
+ * An address is verified by one user of the application at a time.
+ */
+export const verifyEmail: (fields: VerifyEmailRequest) => BatchableCall<void> = /* @__PURE__ */ define("verifyEmail", "PATCH /users/me/email");
 
 /**
  * Log in with an OpenID Connect id_token; the first login creates the user

@@ -791,6 +791,8 @@ export interface OwnUser {
   readonly firstName?: string;
   readonly lastName?: string;
   readonly email?: string;
+  /** Present if a code mailed to email has come back. */
+  readonly emailVerified?: boolean;
   readonly gender?: Gender | (string & {});
   readonly dateOfBirth?: Date;
   /** Any text of the app. */
@@ -928,6 +930,15 @@ export interface RenewedToken {
   /** User access token, opaque. */
   readonly accessToken: string;
   readonly accessTokenExpires: Date;
+}
+
+export interface RequestEmailCodeRequest {
+  /** The address to verify; the present one if it is absent. */
+  readonly email?: string | undefined;
+  /** Subject of the mail. */
+  readonly subject?: string | undefined;
+  /** Text of the mail, with @VerifyCode in place of the code. */
+  readonly body?: string | undefined;
 }
 
 export interface RequestPasswordResetRequest {
@@ -1223,6 +1234,8 @@ export interface SocialUserWithToken {
   readonly firstName?: string;
   readonly lastName?: string;
   readonly email?: string;
+  /** Present if a code mailed to email has come back. */
+  readonly emailVerified?: boolean;
   readonly gender?: Gender | (string & {});
   readonly dateOfBirth?: Date;
   /** Any text of the app. */
@@ -1304,6 +1317,8 @@ export interface UserWithToken {
   readonly firstName?: string;
   readonly lastName?: string;
   readonly email?: string;
+  /** Present if a code mailed to email has come back. */
+  readonly emailVerified?: boolean;
   readonly gender?: Gender | (string & {});
   readonly dateOfBirth?: Date;
   /** Any text of the app. */
@@ -1323,6 +1338,13 @@ export interface UserWithToken {
   /** User access token, opaque. */
   readonly accessToken: string;
   readonly accessTokenExpires: Date;
+}
+
+export interface VerifyEmailRequest {
+  /** The mailed code, in any case, with or without blanks and dashes. */
+  readonly verifyCode: string;
+  /** Makes another address receive reset codes immediately. */
+  readonly currentPassword?: string | undefined;
 }
 
 /** A video of a user. */

@@ -37,6 +37,7 @@ import { type Clock, createClock } from "../lib/clock.ts";
 import { createIdGenerator } from "../lib/ids.ts";
 import { createAddressRule } from "../lib/ip-addresses.ts";
 import { createSecretRing, type OwnSecrets } from "../lib/secret-ring.ts";
+import { createSigner } from "../lib/signer.ts";
 import { createLimitCounters, type LimitCounters } from "../limits/counters.ts";
 import { createLocationFinder } from "../locations/locations.ids.ts";
 import { createDelivery } from "../mail/delivery.ts";
@@ -184,6 +185,7 @@ export async function createServices(
     pictureUrl: (applicationId: string, id: string) => fileLinks.urlOf(applicationId, bytesPath(pictureKind, id)),
     ...outgoingServices,
     webhookSealer: createWebhookSealer(secrets),
+    codeSigner: createSigner(secrets, "verify code"),
     presentEventsOf: (locations: "true" | "shown") => createOperatorPresenter({ locations }, { dispatcher }),
     findOidcProvider: (applicationId: string, name: string) => loadOidcProvider(applicationId, name, database.reads),
     isDebugged: async (applicationId: string) =>

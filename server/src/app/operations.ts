@@ -50,6 +50,7 @@ import { userSessionOperations } from "../users/users.sessions.routes.ts";
 import { userSocialOperations } from "../users/users.social.routes.ts";
 import { testUserOperations } from "../users/users.test-users.operator.routes.ts";
 import { userTokenOperatorOperations } from "../users/users.tokens.operator.routes.ts";
+import { userVerificationOperations } from "../users/users.verification.routes.ts";
 import { webhookDeliveryOperations } from "../webhooks/webhooks.deliveries.operator.routes.ts";
 import { webhookOperations } from "../webhooks/webhooks.operator.routes.ts";
 
@@ -59,6 +60,7 @@ const operations: readonly Operation[] = [
   ...crashReportOperations,
   ...userSessionOperations,
   ...userPasswordOperations,
+  ...userVerificationOperations,
   ...userSocialOperations,
   ...userOperations,
   ...userAccountOperations,

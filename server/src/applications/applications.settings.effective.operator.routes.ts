@@ -61,7 +61,7 @@ function defaultsOf(config: Services["config"]): ApplicationSettings {
     },
     locationData: "strip",
     debug: false,
-    email: { requirePassword: false },
+    email: { requirePassword: false, changeByCode: false },
     events: defaultLogSettings,
     rehearsal: "off",
   };

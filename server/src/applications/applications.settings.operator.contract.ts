@@ -134,6 +134,7 @@ const MailTexts = named(
   "Texts that replace the default ones.",
   optional<MailTextKind>({
     resetCode: { ...MailText, description: "@ResetCode is replaced by the password reset code." },
+    verifyCode: { ...MailText, description: "@VerifyCode is replaced by a code that verifies an address." },
     notice: { ...MailText, description: "@Notice is replaced by a notice about the account." },
   }),
 );
@@ -164,6 +165,7 @@ const Email = named(
   "Rules for the e-mail addresses of users.",
   optional<keyof EmailSettings>({
     requirePassword: Type.Boolean({ description: "Whether a change of the address requires currentPassword." }),
+    changeByCode: Type.Boolean({ description: "Whether only a mailed code changes the address; PATCH ignores it." }),
   }),
 );
 

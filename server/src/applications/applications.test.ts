@@ -50,6 +50,11 @@ async function createFullApplication(): Promise<NewApplication> {
       .insertInto("password_resets")
       .values({ application_id, ...reset })
       .execute();
+    const verification = { ...reset, created_at: 0, address: "a@example.com" };
+    await queries
+      .insertInto("email_codes")
+      .values({ application_id, ...verification })
+      .execute();
     const mail = { id: "mal_1", user_id: user.id, kind: "notice", sealed: "", attempts: 0, due_at: 0, expires_at: 0 };
     await queries
       .insertInto("mail_outbox")
@@ -101,6 +106,7 @@ const oneRowEach = {
   crash_reports: 1,
   user_tokens: 1,
   password_resets: 1,
+  email_codes: 1,
   mail_outbox: 1,
   mail_limits: 1,
   recognized_devices: 1,

@@ -33,7 +33,9 @@ import { sealSettingsRow } from "./settings-row.ts";
 /**
  * Tables of credentials. Restoring them would make credentials valid again that were revoked or used after the backup.
  */
-const credentialTables: ReadonlySet<string> = new Set(["user_tokens", "operator_sessions", "password_resets"]);
+const credentialTables: ReadonlySet<string> = new Set([
+  ...["user_tokens", "operator_sessions", "password_resets", "email_codes"],
+]);
 
 /**
  * Creates a change of restored rows that invalidates all earlier credentials, because a backup lacks later revocations.
@@ -48,7 +50,7 @@ function createTokenRevocation(): (table: string, row: StoredRow) => StoredRow |
   const versionsMoved = 2 ** 31 + randomInt(2 ** 31);
   return (table, row) => {
     if (credentialTables.has(table)) return undefined;
-    if (table === "mail_outbox" && row["kind"] === "resetCode") return undefined; // its code is invalid
+    if (table === "mail_outbox" && String(row["kind"]).endsWith("Code")) return undefined; // its code is invalid
     if (table !== "applications") return row;
     return { ...row, token_version: Number(row["token_version"]) + versionsMoved };
   };

@@ -52,6 +52,7 @@ export const tableCatalogue = {
   identities: { owner: "user", key: ["provider", "identifier"], archive: "everywhere" },
   location_shifts: { owner: "user", key: ["user_id", "id"], archive: "everywhere" },
   password_resets: { owner: "user", key: ["user_id"], archive: "everywhere" },
+  email_codes: { owner: "user", key: ["user_id"], archive: "everywhere" },
   mail_outbox: { owner: "user", key: ["id"], archive: "backup" },
   statistics: { owner: "application", key: ["span", "starts_at", "writer"], archive: "everywhere", rowsPerStep: 50 },
   kept_counts: { owner: "application", key: ["kind"], archive: "never" },

@@ -24,6 +24,7 @@ export interface Tables {
   users: UsersTable;
   user_tokens: UserTokensTable;
   password_resets: PasswordResetsTable;
+  email_codes: EmailCodesTable;
   mail_outbox: MailOutboxTable;
   mail_limits: MailLimitsTable;
   limit_buckets: LimitBucketsTable;
@@ -304,6 +305,11 @@ interface UsersTable extends Nullable<Located> {
   held_until: Generated<number | null>;
   /** Null if the address dates from the sign-up, or was changed by a version that did not store the time. */
   email_changed_at: Generated<number | null>;
+  /**
+   * The unique form of `email` (`lib/mail-addresses.ts`) once a code that was mailed to it has come back; then it is of
+   * this user alone. An earlier version may have changed `email` since, which makes it void.
+   */
+  verified_email_key: Generated<string | null>;
   /** Set while an operator has disabled the user, who then cannot sign in or use existing tokens. */
   disabled_at: Generated<number | null>;
   /** Set first when a user is deleted: clients no longer see the user, while the user's objects are being erased. */
@@ -340,7 +346,7 @@ interface RecognizedDevicesTable {
   recognized_at: number;
 }
 
-/** A one-time code for setting a new password. */
+/** The one-time code of a user for a new password. */
 interface PasswordResetsTable {
   application_id: string;
   user_id: string;
@@ -350,6 +356,13 @@ interface PasswordResetsTable {
   expires_at: number;
   /** 0 for a code of a version that did not store it. */
   created_at: Generated<number>;
+}
+
+/** The one-time code of a user that verifies an address. */
+interface EmailCodesTable extends Omit<PasswordResetsTable, "created_at"> {
+  created_at: number;
+  /** The address that it was mailed to. */
+  address: string;
 }
 
 /**

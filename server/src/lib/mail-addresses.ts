@@ -1,3 +1,5 @@
+import { domainToASCII } from "node:url";
+
 /**
  * Whether the string is a single address, without a list, display name, comment, or characters that would break a
  * header line.
@@ -12,6 +14,21 @@ const invisibleEnds = /^[\s\p{Cc}\p{Cf}\p{DI}\u2800]+|[\s\p{Cc}\p{Cf}\p{DI}\u280
 /** Removes blanks around an address, which keyboards add, and invisible characters, which copied text contains. */
 export function trimAddress(text: string): string {
   return text.replaceAll(invisibleEnds, "");
+}
+
+/**
+ * Returns the unique form of a verified address: the domain in ASCII and lower case, the local part in NFC with only A
+ * to Z lowered, because a mail server may treat other letters as different.
+ *
+ * @returns undefined for anything but one plain address whose domain converts to ASCII
+ */
+export function addressKey(address: string): string | undefined {
+  if (!isPlainAddress(address)) return undefined;
+  const at = address.lastIndexOf("@");
+  const domain = domainToASCII(address.slice(at + 1));
+  if (domain === "") return undefined;
+  const local = address.slice(0, at).normalize("NFC");
+  return `${local.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())}@${domain.toLowerCase()}`;
 }
 
 const addressCharactersMax = 320;

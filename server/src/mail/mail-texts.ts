@@ -67,7 +67,7 @@ const subjectCharactersMax = 100;
 const bodyCharactersMax = 2_000;
 
 /** The placeholders of codes. */
-export const codePlaceholders = { resetCode: "@ResetCode" } as const;
+export const codePlaceholders = { resetCode: "@ResetCode", verifyCode: "@VerifyCode" } as const;
 /** The placeholder of the sentences of a notice. */
 export const noticePlaceholder = "@Notice";
 
@@ -94,15 +94,20 @@ export function clientText(
   return { subject, text: `${body.replaceAll(placeholder, () => code)}\n\n${footer(name)}` };
 }
 
+/** Returns the application's own subject and body, or the default ones, with the placeholder. */
+export function ownTexts(kind: MailTextKind, { texts = {} }: MailSettings, name: string): GivenMailText {
+  return texts[kind] ?? defaultTexts[kind](line(name));
+}
+
 /** Returns the application's own text, or the default. @param written an operator's text in its place */
 export function ownText(
   kind: MailTextKind,
   filling: { readonly placeholder: string; readonly value: string },
-  { texts = {} }: MailSettings,
+  settings: MailSettings,
   name: string,
   written: Partial<GivenMailText> = {},
 ): MailText {
-  const own = texts[kind] ?? defaultTexts[kind](line(name));
+  const own = ownTexts(kind, settings, name);
   const { subject = own.subject, body = own.body } = written;
   return { subject, text: body.replaceAll(filling.placeholder, () => filling.value) };
 }
@@ -114,6 +119,17 @@ const defaultTexts: Readonly<Record<MailTextKind, (name: string) => GivenMailTex
       `With this code you can set a new password for your account at ${name}:`,
       "",
       codePlaceholders.resetCode,
+      "",
+      "If you did not ask for it, ignore this mail.",
+      "",
+    ].join("\n"),
+  }),
+  verifyCode: (name) => ({
+    subject: `${name}: your code for this address`,
+    body: [
+      `With this code you confirm that this is the address of your account at ${name}:`,
+      "",
+      codePlaceholders.verifyCode,
       "",
       "If you did not ask for it, ignore this mail.",
       "",

@@ -15,6 +15,7 @@ import {
   type MailText,
   noticePlaceholder,
   ownText,
+  ownTexts,
   type ReplacedFor,
 } from "./mail-texts.ts";
 import { createOutboxSealer, type DueMail, deleteMailsOfKind, insertMail } from "./outbox.store.ts";
@@ -24,7 +25,7 @@ export interface CodeMail extends Recipient {
   readonly kind: keyof typeof codePlaceholders;
   readonly code: string;
   /** The client's text for it, which is sent only if it is harmless. */
-  readonly given?: GivenMailText;
+  readonly given?: { readonly subject?: string | undefined; readonly body?: string | undefined };
   /** An operator's text in place of the application's own. */
   readonly own?: Partial<GivenMailText>;
   readonly expiresAt: number;
@@ -112,12 +113,12 @@ export function createOutbox(
   /** Returns the reason why a client's text is not sent, if any. A text that is sent is counted. */
   async function checkText(
     applicationId: string,
-    given: GivenMailText,
+    given: NonNullable<CodeMail["given"]>,
     placeholder: string,
     mail: MailSettings,
     queries: Queries,
   ): Promise<ReplacedFor | undefined> {
-    const reason = checkClientText(given, placeholder, mail);
+    const reason = checkClientText({ subject: given.subject ?? "", body: given.body ?? "" }, placeholder, mail);
     if (reason !== undefined) return reason;
     return (await admission.admitClientText(applicationId, queries)) ? undefined : "hourly";
   }
@@ -134,7 +135,7 @@ export function createOutbox(
       const text =
         asked === undefined || replacedFor !== undefined
           ? ownText(kind, { placeholder, value: code }, settings, name, own)
-          : clientText(asked, placeholder, code, name);
+          : clientText(completed(asked, ownTexts(kind, settings, name)), placeholder, code, name);
       return { applicationId, userId, due: await write(mail, kind, text, expiresAt, queries), replacedFor };
     },
 
@@ -168,6 +169,11 @@ export function createOutbox(
 
     statistics: () => ({ refused, replaced }),
   };
+}
+
+/** A client's text, with the application's own in place of what is missing. */
+function completed({ subject, body }: NonNullable<CodeMail["given"]>, own: GivenMailText): GivenMailText {
+  return { subject: subject ?? own.subject, body: body ?? own.body };
 }
 
 const refusalTexts: Readonly<Record<MailRefusal, string>> = {

@@ -27,6 +27,7 @@ import type { RequestObserver } from "../http/request-observer.ts";
 import type { Background } from "../jobs/background.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { IdGenerator } from "../lib/ids.ts";
+import type { Signer } from "../lib/signer.ts";
 import type { Delivery } from "../mail/delivery.ts";
 import type { Mailer } from "../mail/mailer.ts";
 import type { Outbox } from "../mail/outbox.ts";
@@ -81,6 +82,8 @@ export interface Services {
   readonly passwords: Passwords;
   readonly passwordChanges: PasswordChanges;
   readonly resetDelays: ResetDelays;
+  /** Signs codes that verify addresses. */
+  readonly codeSigner: Signer;
   readonly signInGuard: SignInGuard;
   readonly idTokens: IdTokens;
   readonly audit: Audit;

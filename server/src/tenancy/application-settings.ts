@@ -71,6 +71,8 @@ export const locationDataWords = ["strip", "refuse", "keep"] as const;
 export interface EmailSettings {
   /** A change of the address requires currentPassword. */
   readonly requirePassword?: boolean;
+  /** Only a mailed code changes the address: PATCH of the profile ignores it. */
+  readonly changeByCode?: boolean;
 }
 
 /** Rate limits of requests (see `api/rate-limits.ts`). */
@@ -363,10 +365,9 @@ function readFlag(path: string): Reader {
 }
 
 function readEmail(value: unknown, problems: string[]): unknown {
-  const members = readObject("email", value, ["requirePassword"], problems);
-  if (members?.has("requirePassword") && typeof members.get("requirePassword") !== "boolean") {
-    problems.push("email.requirePassword must be true or false");
-  }
+  const names = ["requirePassword", "changeByCode"];
+  const members = readObject("email", value, names, problems);
+  for (const name of names) if (members?.has(name)) readFlag(`email.${name}`)(members.get(name), problems);
   return value;
 }
 

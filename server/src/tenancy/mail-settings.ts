@@ -39,7 +39,7 @@ export interface GivenMailText {
 export const mailMembers: readonly (keyof MailSettings)[] = ["from", "smtpUrl", "templates", "linkHosts", "texts"];
 
 /** The placeholder that the body of each text must contain. */
-const placeholderOfText = { resetCode: "@ResetCode", notice: "@Notice" } as const;
+const placeholderOfText = { resetCode: "@ResetCode", verifyCode: "@VerifyCode", notice: "@Notice" } as const;
 const subjectCharactersMax = 256;
 const bodyCharactersMax = 4_000;
 const linkHostsMax = 20;

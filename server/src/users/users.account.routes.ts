@@ -1,12 +1,9 @@
-import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
-import { userTicket } from "../auth/guard/hash-queue.ts";
-import { findSession } from "../auth/user-tokens.ts";
+import { type AuditEvent, calledBy } from "../audit/audit.events.ts";
 import type { Call } from "../contract/call.ts";
 import type { UserCaller } from "../contract/route.ts";
 import { type Static, Type } from "../contract/schema.ts";
 import { changedText, resolveUserId } from "../contract/wire.ts";
 import type { Queries, Transaction } from "../db/database.ts";
-import { lockRow } from "../db/lock.ts";
 import type { UserRow } from "../db/tables.ts";
 import { ApiError } from "../lib/errors.ts";
 import type { PutMail } from "../mail/outbox.ts";
@@ -16,9 +13,10 @@ import { reshiftUser } from "../privacy/reshifting.ts";
 import { loadApplicationSettings } from "../tenancy/application-settings.ts";
 import { changedUserColumns } from "./users.changes.ts";
 import { ChangeUser, OwnUser, presentOwnUser, UserPath } from "./users.contract.ts";
-import { changedEmailColumns, freshSignInMs, isSameAddress } from "./users.email.ts";
+import { isSameAddress } from "./users.email.ts";
 import { eraseUser, updateUserDeleted } from "./users.erasure.ts";
 import { putEmailNotices, storeProfile } from "./users.profile.store.ts";
+import { changedEmail, lockUser, type VerifiedPassword, verifyPassword } from "./users.proof.ts";
 import { runInSteps, type StepLimits } from "./users.steps.ts";
 import { findShownUser, findUser } from "./users.store.ts";
 
@@ -47,9 +45,10 @@ const changeUser = operation({
     await requireSelf(caller, path, services);
     const { applicationId, userId } = caller;
     const event = { ...calledBy(caller, call), action: "changeUser", target: userId, details: { password: "given" } };
-    const password = await verifyPassword(caller, call, parameters, event, services);
+    const given = await withoutIgnored(applicationId, parameters, database.reads);
+    const password = await proveChange(caller, call, given, event, services);
     const { now, before, put } = await database.write(async (transaction) => {
-      const written = await writeChanges(parameters, password, caller, services, transaction);
+      const written = await writeChanges(given, password, caller, services, transaction);
       if (password?.to !== undefined) await audit.recordRepeatable(event, transaction);
       return written;
     });
@@ -97,55 +96,42 @@ async function requireSelf(
   throw new ApiError(other === undefined ? "ItemDoesNotExist" : "ObjectPermissionDenied");
 }
 
-/** The hash that the current password matched, and the hash of the new password, if any. */
-interface VerifiedPassword {
-  readonly from: string;
-  readonly to: string | undefined;
-}
-
 /**
  * Verifies `currentPassword` before a change of password or address.
  *
  * @returns undefined when the request needs no verification
  */
-async function verifyPassword(
-  { applicationId, userId, deviceId }: UserCaller,
+async function proveChange(
+  caller: UserCaller,
   call: Call,
   { password, currentPassword, email }: Static<typeof ChangeUser>,
   event: AuditEvent,
-  { database, passwords, passwordChanges, signInGuard, audit }: Services,
+  services: Services,
 ): Promise<VerifiedPassword | undefined> {
-  if (password === undefined && email === undefined) return undefined;
   if (password !== undefined && currentPassword === undefined) {
     throw new ApiError("ParameterMissingRequiredValue", "currentPassword is required with password.", {
       parameter: "currentPassword",
     });
   }
   if (currentPassword === undefined) return undefined;
-  const user = await findUser(applicationId, userId, database.reads);
-  const isOtherEmail = user !== undefined && !isSameAddress(user.email, changedText(user.email, email));
-  if (password === undefined && !isOtherEmail) return undefined;
-  const from = user?.password_hash ?? "";
-  // Counted with the user's failed logins, because the guesses are for the same password.
-  const nameKey = user?.user_name_key ?? "";
-  const attempt = { applicationId, nameKey, deviceId, address: call.address, recognizedOrigin: deviceId };
-  const ticket = userTicket(applicationId, call, userId);
-  const verify = () => passwords.verify(from === "" ? undefined : from, currentPassword, ticket);
-  const verified = await database.outsideTransaction(
-    `current password ${from} ${currentPassword} ${password}`,
-    () =>
-      passwordChanges.run(applicationId, userId, async () =>
-        (await signInGuard.check(attempt, verify))
-          ? { from, to: password === undefined ? undefined : await passwords.hash(password, ticket) }
-          : undefined,
-      ),
-    { hasEffect: true },
-  );
-  if (verified === undefined) {
-    await audit.note({ ...event, ...refusedWith("AuthBadUsernameOrPassword") });
-    throw new ApiError("AuthBadUsernameOrPassword");
+  if (password === undefined) {
+    const user = await findUser(caller.applicationId, caller.userId, services.database.reads);
+    if (user === undefined || isSameAddress(user.email, changedText(user.email, email))) return undefined;
   }
-  return verified;
+  return verifyPassword(caller, call, { password, currentPassword }, event, services);
+}
+
+/** Leaves out the address where only a mailed code changes it (`email.changeByCode`). */
+async function withoutIgnored(
+  applicationId: string,
+  given: Static<typeof ChangeUser>,
+  queries: Queries,
+): Promise<Static<typeof ChangeUser>> {
+  if (given.email === undefined) return given;
+  const { email: settings } = await loadApplicationSettings(applicationId, queries);
+  if (settings?.changeByCode !== true) return given;
+  const { email: _, ...others } = given;
+  return others;
 }
 
 /** Writes the changes. @returns the user before and after, and the mails to send */
@@ -164,7 +150,7 @@ async function writeChanges(
   const isOtherEmail = !isSameAddress(before.email, email);
   const changed = {
     ...(await changedUserColumns(before, given, fuzzing, queries)),
-    ...(isOtherEmail && (await changeEmail(caller, before, email, password !== undefined, services, queries))),
+    ...(isOtherEmail && (await changedEmail(caller, before, email, password !== undefined, services, queries))),
     ...(password?.to !== undefined && { password_hash: password.to }),
     modified_at: clock.now(),
   };
@@ -172,51 +158,6 @@ async function writeChanges(
   if (password?.to !== undefined) await revocations.endOtherUserTokens(applicationId, userId, tokenId, transaction);
   const put = await putEmailNotices(before, now, services, queries);
   return { now, before, put };
-}
-
-/**
- * @throws ApiError AuthAccessTokenInvalid; AuthBadUsernameOrPassword when the password has changed since its
- * verification
- */
-async function lockUser(
-  { applicationId, userId }: UserCaller,
-  password: VerifiedPassword | undefined,
-  { database }: Services,
-  queries: Queries,
-): Promise<UserRow> {
-  await lockRow(database.dialect, "users", applicationId, userId, queries);
-  const user = await findUser(applicationId, userId, queries);
-  if (user === undefined) throw new ApiError("AuthAccessTokenInvalid"); // deleted after the token check
-  if (password !== undefined && password.from !== user.password_hash) {
-    throw new ApiError("AuthBadUsernameOrPassword"); // changed since it was checked
-  }
-  return user;
-}
-
-/**
- * Returns the columns of a changed address.
- *
- * @throws ApiError ParameterMissingRequiredValue where the application requires the password
- */
-async function changeEmail(
-  caller: UserCaller,
-  before: UserRow,
-  email: string | null,
-  hasProved: boolean,
-  { clock }: Services,
-  queries: Queries,
-): Promise<ReturnType<typeof changedEmailColumns>> {
-  const settings = await loadApplicationSettings(caller.applicationId, queries);
-  if (settings.email?.requirePassword === true && !hasProved) {
-    throw new ApiError("ParameterMissingRequiredValue", "currentPassword is required with email.", {
-      parameter: "currentPassword",
-    });
-  }
-  const now = clock.now();
-  const signedInAt = (await findSession(caller, queries))?.created_at;
-  // Clocks of processes differ slightly. A sign-in further in the future was stored under a wrong clock.
-  const isFresh = signedInAt !== undefined && Math.abs(now - signedInAt) <= freshSignInMs;
-  return changedEmailColumns(before, email, hasProved || isFresh, now);
 }
 
 /**

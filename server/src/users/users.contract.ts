@@ -19,6 +19,7 @@ import {
 import { formatDate } from "../lib/dates.ts";
 import { shownLocation } from "../privacy/visibility.ts";
 import type { ProfileRow } from "./users.store.ts";
+import { isEmailVerified } from "./users.verified-addresses.ts";
 
 export const nameCharactersMax = 256;
 export const emailCharactersMax = 320;
@@ -104,6 +105,7 @@ const ownUser = Type.Object({
   firstName: Type.Optional(Type.String()),
   lastName: Type.Optional(Type.String()),
   email: Type.Optional(Type.String()),
+  emailVerified: Type.Optional(Type.Boolean({ description: "Present if a code mailed to email has come back." })),
   gender: Type.Optional(GenderWord),
   dateOfBirth: Type.Optional(WireDate),
   tag: Type.Optional(Type.String({ description: "Any text of the app." })),
@@ -121,12 +123,14 @@ const ownUser = Type.Object({
 
 export const OwnUser = named("OwnUser", "A user, as the user sees it.", ownUser);
 
+const { emailVerified: _, ...sharedProperties } = ownUser.properties;
+
 /** What other users of the application see of a user: most optional fields are absent. */
 export const ShownUser = named(
   "ShownUser",
   "A user, as other users of the application see it: without most of the optional fields.",
   Type.Object({
-    ...OwnUser.properties,
+    ...sharedProperties,
     celebMode: Type.Optional(OwnUser.properties.celebMode),
     locationFuzzing: Type.Optional(OwnUser.properties.locationFuzzing),
     lastLogin: Type.Optional(OwnUser.properties.lastLogin),
@@ -196,6 +200,7 @@ export function presentProfile(user: ProfileRow): Static<typeof OwnUser> {
   return {
     ...presentNames(user),
     ...(user.email !== null && { email: user.email }),
+    ...(isEmailVerified(user) && { emailVerified: true }),
     ...(gender !== undefined && { gender }),
     ...(user.date_of_birth !== null && { dateOfBirth: formatDate(user.date_of_birth) }),
     ...(user.tag !== null && { tag: user.tag }),

@@ -15,8 +15,8 @@ import { dataPart, upload } from "../../test/uploads.ts";
 import { maintain } from "../app/maintenance.ts";
 import { createRevocations } from "../auth/revocations.ts";
 import { forOwnedTables } from "../db/owned-tables.ts";
+import { putCode } from "./users.codes.store.ts";
 import { eraseUser, updateUserDeleted } from "./users.erasure.ts";
-import { putResetCode } from "./users.password.store.ts";
 
 let test: TestApp;
 /** Another process on the same database. */
@@ -73,12 +73,13 @@ async function signUpWithAll(app = test, checkIns = 3): Promise<TestUser> {
   await upload(app, token, "/blobs", dataPart("x"));
   await sendBytes(app, token, await begin(app, token, 2), 0, "x");
   await app.app.database.write(({ queries }) =>
-    putResetCode(
-      { applicationId: appid, userId: id, digest: "x" },
-      { createdAt: app.now(), expiresAt: app.now() + 1_000 },
+    putCode(
+      { kind: "resetCode", applicationId: appid, userId: id, digest: "x" },
+      { to: "j@x.at", createdAt: app.now(), expiresAt: app.now() + 1_000 },
       queries,
     ),
   );
+  await app.call("POST /users/me/email", { token, body: { email: `${id}@example.com` } });
   const mail = { id: `mal ${id}`, user_id: id, kind: "notice", sealed: "", attempts: 0, due_at: 0, expires_at: 0 };
   await app.app.database.write(({ queries }) =>
     queries
@@ -93,6 +94,7 @@ async function signUpWithAll(app = test, checkIns = 3): Promise<TestUser> {
   await insertCheckins(app, more);
   const tables = [
     "checkins",
+    "email_codes",
     "file_usage",
     "files",
     "identities",

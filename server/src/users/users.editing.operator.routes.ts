@@ -13,8 +13,9 @@ import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
 import { reshiftUser } from "../privacy/reshifting.ts";
 import { changedUserColumns } from "./users.changes.ts";
+import { putMailWithCode } from "./users.codes.ts";
 import { genders } from "./users.contract.ts";
-import { changedEmailColumns, isSameAddress } from "./users.email.ts";
+import { addressForCodes, changedEmailColumns, isSameAddress } from "./users.email.ts";
 import { accountEvent } from "./users.events.ts";
 import { requireUserNameKey, userNameTaken } from "./users.names.ts";
 import {
@@ -25,7 +26,6 @@ import {
   OperatedUserWithCounts,
 } from "./users.operator.contract.ts";
 import { presentWithCounts, requireOperatedUser } from "./users.operator.reading.ts";
-import { putMailWithCode } from "./users.password.codes.ts";
 import { requirePlaceholder, SendPasswordReset } from "./users.password.contract.ts";
 import { putEmailNotices, storeProfile } from "./users.profile.store.ts";
 import { runInSteps, type StepLimits } from "./users.steps.ts";
@@ -149,7 +149,13 @@ const sendPasswordReset = operation({
     if (own.body !== undefined) requirePlaceholder(own.body);
     const { database, background, mails } = services;
     await requireOperatedUser(appid, userId, database.reads);
-    const put = await database.write(({ queries }) => putMailWithCode(appid, userId, { own }, services, queries));
+    const put = await database.write(({ queries }) =>
+      putMailWithCode(
+        { applicationId: appid, userId, kind: "resetCode", addressOf: addressForCodes, text: { own } },
+        services,
+        queries,
+      ),
+    );
     const mail = requireMail(put);
     background.run("mailResetCode", () => mails.settle([mail]));
     return true as const;

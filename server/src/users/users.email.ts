@@ -7,6 +7,8 @@ const heldMs = 604_800_000;
 const establishedMs = 86_400_000;
 
 type EmailColumns = Pick<UserRow, "email" | "held_email" | "held_until" | "email_changed_at">;
+/** A changed address is not verified. */
+type ChangedEmailColumns = EmailColumns & Pick<UserRow, "verified_email_key">;
 
 /**
  * Returns the address for reset codes, or null. For seven days after an unproven change it is the former address, so
@@ -38,12 +40,13 @@ export function changedEmailColumns(
   email: string | null,
   isProven: boolean,
   now: number,
-): EmailColumns {
+): ChangedEmailColumns {
   const address = addressForCodes(before, now);
   const isHolding = !isProven && address !== email;
   return {
     email,
     email_changed_at: now,
+    verified_email_key: null,
     // The first of several changes decides, because the later addresses were not proven either.
     held_email: isHolding ? address : null,
     held_until: isHolding ? now + heldMs : null,
@@ -56,9 +59,19 @@ export function changedEmailColumns(
  *
  * @param codeCreatedAt when the code was mailed
  */
-export function settledEmailColumns(user: EmailColumns, codeCreatedAt: number, now: number): Partial<EmailColumns> {
+export function settledEmailColumns(
+  user: EmailColumns,
+  codeCreatedAt: number,
+  now: number,
+): Partial<ChangedEmailColumns> {
   if (user.held_email === null || !isHeld(user, codeCreatedAt)) return {};
-  return { email: user.held_email, email_changed_at: now, held_email: null, held_until: null };
+  return {
+    email: user.held_email,
+    email_changed_at: now,
+    held_email: null,
+    held_until: null,
+    verified_email_key: null,
+  };
 }
 
 export interface EmailNotice {

@@ -32,6 +32,7 @@ export async function updateUserDeleted(
     password_hash: "",
     email: null,
     held_email: null,
+    verified_email_key: null,
     first_name: null,
     last_name: null,
   };

@@ -11,6 +11,7 @@ const fieldColumns: Readonly<Record<string, readonly (keyof UserRow)[]>> = {
 /** The same for fields that only the user sees. */
 const ownFieldColumns: Readonly<Record<string, readonly (keyof UserRow)[]>> = {
   email: ["email"],
+  emailVerified: ["verified_email_key"],
   gender: ["gender"],
   dateOfBirth: ["date_of_birth"],
   tag: ["tag"],

@@ -4,16 +4,13 @@ import { ApiError } from "../lib/errors.ts";
 import { codePlaceholders } from "../mail/mail-texts.ts";
 import { NewPassword } from "./users.contract.ts";
 
-/** The placeholder for the code in the body of the mail. */
-const resetCodePlaceholder = codePlaceholders.resetCode;
-
 // No length limit: a name that is too long is an unknown one.
 const userName = Text({ description: "The name of the user, in any case." });
 
 const mailSubject = Text({ maxLength: 256, description: "Subject of the mail." });
 const mailBody = Text({
   maxLength: 10_000,
-  description: `Text of the mail, with ${resetCodePlaceholder} in place of the code.`,
+  description: `Text of the mail, with ${codePlaceholders.resetCode} in place of the code.`,
 });
 
 export const RequestPasswordReset = Type.Object({
@@ -29,9 +26,9 @@ export const SendPasswordReset = Type.Object({
 });
 
 /** @throws ApiError ParameterIncorrectFormat for a body without the placeholder for the code */
-export function requirePlaceholder(body: string): void {
-  if (body.includes(resetCodePlaceholder)) return;
-  throw new ApiError("ParameterIncorrectFormat", `body must contain ${resetCodePlaceholder}.`, { parameter: "body" });
+export function requirePlaceholder(body: string, kind: keyof typeof codePlaceholders = "resetCode"): void {
+  if (body.includes(codePlaceholders[kind])) return;
+  throw new ApiError("ParameterIncorrectFormat", `body must contain ${codePlaceholders[kind]}.`, { parameter: "body" });
 }
 
 export const ResetPassword = Type.Object({

@@ -6,13 +6,14 @@ import { lockRow } from "../db/lock.ts";
 import { ApiError } from "../lib/errors.ts";
 import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
-import { settledEmailColumns } from "./users.email.ts";
+import { deleteUsedCode, type StoredCode } from "./users.codes.store.ts";
+import { checkCode, putMailWithCode } from "./users.codes.ts";
+import { addressForCodes, settledEmailColumns } from "./users.email.ts";
 import { userChangedEvent } from "./users.events.ts";
-import { digestResetCode, putMailWithCode } from "./users.password.codes.ts";
 import { RequestPasswordReset, ResetPassword, requirePlaceholder } from "./users.password.contract.ts";
 import { answerAfterMs } from "./users.password.delays.ts";
-import { deleteResetCode, type ResetCode, tryResetCode } from "./users.password.store.ts";
 import { findUser, findUserByName, updateUser } from "./users.store.ts";
+import { verifiedColumns } from "./users.verified-addresses.ts";
 
 const requestPasswordReset = operation({
   method: "POST",
@@ -50,7 +51,14 @@ async function mailResetCode(
   const found = await findUserByName(applicationId, userName, database.reads);
   if (found === undefined) return;
   const put = await database.write(({ queries }) =>
-    putMailWithCode(applicationId, found.id, { given: { subject, body } }, services, queries),
+    putMailWithCode(
+      {
+        ...{ applicationId, userId: found.id, kind: "resetCode", addressOf: addressForCodes },
+        text: { given: { subject, body } },
+      },
+      services,
+      queries,
+    ),
   );
   if (typeof put !== "object") return;
   // The response must not reveal the refusal, but the audit log lets operators help the user.
@@ -102,31 +110,29 @@ const resetPassword = operation({
 
 /** @returns false when the code is wrong or expired */
 async function setPassword(
-  { applicationId, userId }: Pick<ResetCode, "applicationId" | "userId">,
+  { applicationId, userId }: Pick<StoredCode, "applicationId" | "userId">,
   { resetCode, newPassword }: Static<typeof ResetPassword>,
   event: AuditEvent,
   ticket: HashTicket,
-  { database, passwords, revocations, audit, clock, events }: Services,
+  services: Services,
 ): Promise<boolean> {
-  const code: ResetCode = { applicationId, userId, digest: digestResetCode(resetCode) };
-  // Outside the transaction, so that a rollback does not refund the attempt.
-  const tried = `reset code ${code.userId} ${code.digest}`;
-  const isMatch = await database.outsideTransaction(
-    tried,
-    () => database.write(({ queries }) => tryResetCode(code, clock.now(), queries)),
-    { hasEffect: true },
-  );
-  if (!isMatch) return false;
+  const { database, passwords, revocations, audit, clock, events } = services;
+  const code = await checkCode({ kind: "resetCode", applicationId, userId }, resetCode, services);
+  if (code === undefined) return false;
   const passwordHash = await passwords.hash(newPassword, ticket);
   return database.write(async (transaction) => {
     const { queries } = transaction;
     await lockRow(database.dialect, "users", applicationId, userId, queries);
-    const codeCreatedAt = await deleteResetCode(code, queries);
+    const used = await deleteUsedCode(code, queries);
     const user = await findUser(applicationId, userId, queries);
-    if (codeCreatedAt === undefined || user === undefined) return false;
-    const email = settledEmailColumns(user, codeCreatedAt, clock.now());
-    await updateUser(applicationId, userId, { password_hash: passwordHash, ...email }, queries);
-    await events.record(applicationId, userChangedEvent(user, { ...user, ...email }), queries);
+    if (used === undefined || user === undefined) return false;
+    const settled = { ...user, ...settledEmailColumns(user, used.created_at, clock.now()) };
+    // The code went to this address: a code does not outlive a change of it.
+    const changed = { ...settled, ...(await verifiedColumns(settled, settled.email, database.dialect, queries)) };
+    const { email, held_email, held_until, email_changed_at, verified_email_key } = changed;
+    const columns = { email, held_email, held_until, email_changed_at, verified_email_key };
+    await updateUser(applicationId, userId, { password_hash: passwordHash, ...columns }, queries);
+    await events.record(applicationId, userChangedEvent(user, changed), queries);
     await revocations.endUserTokens(applicationId, userId, transaction);
     await audit.record(event, queries);
     return true;

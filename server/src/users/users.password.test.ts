@@ -17,7 +17,7 @@ import type { Call } from "../contract/call.ts";
 import type { Caller } from "../contract/route.ts";
 import { ApiError } from "../lib/errors.ts";
 import type { Services } from "../operations/services.ts";
-import { digestResetCode, newResetCode } from "./users.password.codes.ts";
+import { digestResetCode, newCode } from "./users.codes.ts";
 import { createResetDelays } from "./users.password.delays.ts";
 import { userPasswordOperations } from "./users.password.routes.ts";
 
@@ -421,7 +421,7 @@ describe("secrets of a password reset", () => {
 
   it("are codes of 12 of 32 unambiguous characters, evenly distributed", () => {
     const count = new Map<string, number>();
-    const codes = Array.from({ length: 4_000 }, newResetCode);
+    const codes = Array.from({ length: 4_000 }, newCode);
     for (const code of codes) {
       assert.match(code, /^[2-9A-HJ-NP-Z]{12}$/);
       for (const character of code) count.set(character, (count.get(character) ?? 0) + 1);

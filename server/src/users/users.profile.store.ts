@@ -3,14 +3,14 @@ import { isUniqueViolation } from "../db/dialect.ts";
 import type { UserRow } from "../db/tables.ts";
 import type { PutMail } from "../mail/outbox.ts";
 import type { Services } from "../operations/services.ts";
+import { type CodeKind, deleteCodes } from "./users.codes.store.ts";
 import { addressForCodes, emailNotices } from "./users.email.ts";
 import { userChangedEvent } from "./users.events.ts";
 import { userNameTaken } from "./users.names.ts";
-import { deleteResetCodes } from "./users.password.store.ts";
 import { updateUser } from "./users.store.ts";
 
 /**
- * Stores the changed columns of a user. A changed address invalidates reset codes.
+ * Stores the changed columns of a user. A changed address invalidates the codes that were mailed to the user.
  *
  * @param before the user, whose row the transaction has locked
  * @param isEndingCodes whether reset codes are invalidated in any case
@@ -26,16 +26,18 @@ export async function storeProfile(
 ): Promise<UserRow> {
   const { application_id: applicationId, id: userId } = before;
   const now = { ...before, ...changed };
+  async function dropCodes(kind: CodeKind): Promise<void> {
+    await deleteCodes({ applicationId, userId, kind }, queries);
+    await mails.dropCodes(applicationId, userId, kind, queries);
+  }
   await updateUser(applicationId, userId, changed, queries).catch((error) => {
     throw isUniqueViolation(error) ? userNameTaken() : error;
   });
   await events.record(applicationId, userChangedEvent(before, now), queries);
   const isOtherAddress = addressForCodes(now, now.modified_at) !== addressForCodes(before, now.modified_at);
   // Codes stay valid while their address is unchanged, so that a stolen token cannot keep invalidating them.
-  if (isEndingCodes || isOtherAddress) {
-    await deleteResetCodes(applicationId, userId, queries);
-    await mails.dropCodes(applicationId, userId, "resetCode", queries);
-  }
+  if (isEndingCodes || isOtherAddress) await dropCodes("resetCode");
+  if (now.email !== before.email) await dropCodes("verifyCode");
   return now;
 }
 

@@ -16,9 +16,16 @@ import { digestSecret } from "../lib/secrets.ts";
 import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
 import { CreateUser, presentOwnUser, UserWithToken } from "./users.contract.ts";
+import { userChangedEvent } from "./users.events.ts";
 import { requireUserNameKey } from "./users.names.ts";
 import { recordSignIn } from "./users.signing.ts";
-import { insertUser, newUserRow, updateUserLogin } from "./users.store.ts";
+import { insertUser, newUserRow, updateUser, updateUserLogin } from "./users.store.ts";
+import { isEmailVerified, verifiedColumns } from "./users.verified-addresses.ts";
+
+/** Some providers send the text `"true"`. */
+function isVerifiedByProvider(claims: Claims): boolean {
+  return claims["email_verified"] === true || claims["email_verified"] === "true";
+}
 
 /** The row of a new user, from the claims of the id_token. */
 function newSocialUser(
@@ -33,7 +40,7 @@ function newSocialUser(
     user_name_key: requireUserNameKey(user.userName),
     password_hash: "",
     // An address that the provider has not verified may belong to another person, who would receive password resets.
-    email: claims["email_verified"] === true ? readClaim(email, claims["email"]) || null : null,
+    email: isVerifiedByProvider(claims) ? readClaim(email, claims["email"]) || null : null,
     first_name: readClaim(firstName, claims["given_name"]),
     last_name: readClaim(lastName, claims["family_name"]),
     created_at: user.at,
@@ -151,7 +158,8 @@ async function logIn(
   const { database, tokens, audit, statistics, events } = services;
   let disabledId: string | undefined;
   const written = database.write(async ({ queries, afterCommit }) => {
-    const login = await findOrCreateUser(identity, claims, services, queries);
+    const signedIn = await findOrCreateUser(identity, claims, services, queries);
+    const login = { ...signedIn, user: await verifyAddress(signedIn, claims, services, queries) };
     const isCounted = login.isNew && caller.isTest !== true;
     if (isCounted) afterCommit(() => statistics.countNew(caller.applicationId, "newUsers"));
     const { id, token_version: tokenVersion, disabled_at } = login.user;
@@ -171,6 +179,24 @@ async function logIn(
     }
     throw error;
   });
+}
+
+/** Notes that the provider has verified the user's address (spec/users#verified-addresses). @returns the user */
+async function verifyAddress(
+  { user, isNew }: SocialLogin,
+  claims: Claims,
+  { database, events }: Services,
+  queries: Queries,
+): Promise<UserRow> {
+  const { email } = claims;
+  if (!isVerifiedByProvider(claims) || typeof email !== "string" || isEmailVerified(user)) return user;
+  const columns = await verifiedColumns(user, email, database.dialect, queries);
+  if (columns.verified_email_key === undefined) return user;
+  const { application_id: applicationId, id } = user;
+  await updateUser(applicationId, id, columns, queries);
+  const verified = { ...user, ...columns };
+  if (!isNew) await events.record(applicationId, userChangedEvent(user, verified), queries);
+  return verified;
 }
 
 /** Finds the user who proved this identity and records the login, or creates a user. */

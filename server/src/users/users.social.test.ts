@@ -77,6 +77,7 @@ describe("POST /users/login/social, the first time: spec/users#log-in-with-a-pro
       firstName: "Jane",
       lastName: "Müller",
       email: "jane@example.com",
+      emailVerified: true,
       celebMode: false,
       locationFuzzing: false,
       lastLogin: now,
@@ -95,7 +96,8 @@ describe("POST /users/login/social, the first time: spec/users#log-in-with-a-pro
     const cases: [claims: Record<string, unknown>, expected: Record<string, string>][] = [
       [{ email: "a@b" }, {}],
       [{ email: "a@b", email_verified: false }, {}],
-      [{ email: "a@b", email_verified: "true" }, {}],
+      [{ email: "a@b", email_verified: "true" }, { email: "a@b" }],
+      [{ email: "a@b", email_verified: "false" }, {}],
       [{ email: "a@b", email_verified: 1 }, {}],
       [{ email: ["a@b"], email_verified: true, given_name: { a: 1 }, family_name: 7 }, {}],
       [{ email: "x".repeat(321), email_verified: true, given_name: "x".repeat(257), family_name: "" }, {}],

@@ -37,6 +37,7 @@ export function newUserRow(
     held_email: null,
     held_until: null,
     email_changed_at: null,
+    verified_email_key: null,
     ...user,
   };
 }
@@ -59,7 +60,16 @@ export async function findUser(applicationId: string, id: string, queries: Queri
 /** The columns of a profile, and those that determine its visibility. */
 const profileColumns = [
   ...(["application_id", "id", "user_name", "first_name", "last_name", "email", "gender", "date_of_birth"] as const),
-  ...(["tag", "lat", "lng", "seen_lat", "seen_lng", "profile_picture_id", "is_picture_shared"] as const),
+  ...([
+    "verified_email_key",
+    "tag",
+    "lat",
+    "lng",
+    "seen_lat",
+    "seen_lng",
+    "profile_picture_id",
+    "is_picture_shared",
+  ] as const),
   ...(["celeb_mode", "location_fuzzing", "last_login_at", "created_at", "modified_at"] as const),
 ] satisfies (keyof UserRow)[];
 

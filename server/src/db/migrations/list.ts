@@ -2,13 +2,20 @@ import { baseline } from "./0001-baseline/baseline.ts";
 import { usersByName } from "./0061-users-by-name.ts";
 import { deploymentFacts } from "./0062-deployment-facts.ts";
 import { checkinsOccurred } from "./0063-checkins-occurred.ts";
+import { verifiedAddresses } from "./0064-verified-addresses.ts";
 import type { Migration } from "./migration.ts";
 
 /**
  * All migrations in order. Append only: a released migration is never changed. The numbers continue at 0060, after the
  * migrations that the baseline replaced.
  */
-export const migrations: readonly Migration[] = [baseline, usersByName, deploymentFacts, checkinsOccurred];
+export const migrations: readonly Migration[] = [
+  baseline,
+  usersByName,
+  deploymentFacts,
+  checkinsOccurred,
+  verifiedAddresses,
+];
 
 /**
  * The last of the migrations that the baseline replaced. A database that recorded it has the schema of the baseline.

@@ -1,0 +1,50 @@
+import type { Queries } from "../db/database.ts";
+import type { Dialect } from "../db/dialect.ts";
+import { lockName } from "../db/lock.ts";
+import type { UserRow } from "../db/tables.ts";
+import { addressKey } from "../lib/mail-addresses.ts";
+
+type AddressColumns = Pick<UserRow, "application_id" | "id" | "email" | "verified_email_key">;
+
+/** Whether the user has proved to receive mails at the address (spec/users#verified-addresses). */
+export function isEmailVerified({
+  email,
+  verified_email_key: key,
+}: Pick<UserRow, "email" | "verified_email_key">): boolean {
+  // A process of an earlier version may have changed the address, and left the key of the former one.
+  return key !== null && email !== null && addressKey(email) === key;
+}
+
+/**
+ * Returns the columns of a user whose address is verified now, unless it is not the address of the user any more, is no
+ * plain address, or another user has verified it. Locks the address until the end of the transaction.
+ *
+ * @param address to which the mail, or the claim of a provider, was about
+ */
+export async function verifiedColumns(
+  user: AddressColumns,
+  address: string | null,
+  dialect: Dialect,
+  queries: Queries,
+): Promise<Partial<Pick<UserRow, "verified_email_key">>> {
+  const key = address === null ? undefined : addressKey(address);
+  if (key === undefined || user.email === null || addressKey(user.email) !== key) return {};
+  return (await isOfAnother(user, key, dialect, queries)) ? {} : { verified_email_key: key };
+}
+
+/** Whether another user has verified the address. Locks it until the end of the transaction. */
+export async function isOfAnother(
+  { application_id: applicationId, id }: Pick<UserRow, "application_id" | "id">,
+  key: string,
+  dialect: Dialect,
+  queries: Queries,
+): Promise<boolean> {
+  await lockName(dialect, `address ${applicationId} ${key}`, queries);
+  const owner = await queries
+    .selectFrom("users")
+    .select("id")
+    .where("application_id", "=", applicationId)
+    .where("verified_email_key", "=", key)
+    .executeTakeFirst();
+  return owner !== undefined && owner.id !== id;
+}
