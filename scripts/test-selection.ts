@@ -42,6 +42,7 @@ const engineAreas: Readonly<Record<string, readonly string[]>> = {
   "server/src/app/serve.ts": ["server/test/first-owner"],
   "server/src/users/users.erasure": ["server/src/users/users.deletion"],
   "server/src/users/users.social": [],
+  "server/src/users/users.verified-addresses": ["server/src/users/users.verification"],
 };
 
 /** What makes the result of code depend on the engine: locks, transactions that lose a conflict, and SQL of one engine. */

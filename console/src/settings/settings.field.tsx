@@ -93,9 +93,9 @@ function Input({ field: { path, label, hint, kind }, text, isReadOnly, onText }:
       value={text}
       onChange={onText}
       isReadOnly={isReadOnly}
-      isLong={kind === "list"}
+      isLong={kind === "list" || kind === "json"}
       inputMode={kind === "number" ? "numeric" : undefined}
-      isCode={kind === "list"}
+      isCode={kind === "list" || kind === "json"}
       autoComplete="off"
       spellCheck="false"
     />
@@ -130,7 +130,7 @@ function Standing({ field: { path, kind }, settings, effective: { defaults, chan
   );
 }
 
-const withoutDefault: ReadonlySet<string> = new Set(["flag", "providers", "operationLimits", "mailTexts"]);
+const withoutDefault: ReadonlySet<string> = new Set(["flag", "providers", "operationLimits", "mailTexts", "json"]);
 
 function formatDefault(kind: string, value: unknown): string | undefined {
   if (value === undefined || withoutDefault.has(kind)) return undefined;

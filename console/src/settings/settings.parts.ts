@@ -3,10 +3,10 @@ import type { ApplicationSettings } from "../api/admin.ts";
 import { formatNumber, showInvisible } from "../lib/format.ts";
 import type { SeenOrigin } from "./settings.origins.tsx";
 
-/** How a value is entered: `list` one to a line, `ms` and `bytes` with a unit. */
+/** How a value is entered: `list` one to a line, `ms` and `bytes` with a unit, `json` as an object. */
 type FieldKind =
   | ("text" | "number" | "ms" | "bytes" | "rate" | "list" | "flag")
-  | ("operations" | "operationLimits" | "eventTypes" | "mailTexts" | "providers");
+  | ("operations" | "operationLimits" | "eventTypes" | "mailTexts" | "providers" | "json");
 
 export interface Field {
   /** The member, and the member inside of it: "tokenLifetimes.deviceMs". */
@@ -140,6 +140,24 @@ export const parts: readonly Part[] = [
         hint: "So that a stolen token cannot take the account.",
       },
       {
+        path: "passwords.minLength",
+        label: "Characters of a new password, at least",
+        kind: "number",
+        hint: "From 4 to 64. Existing passwords stay valid.",
+      },
+      {
+        path: "passwords.refuseBreached",
+        label: "New passwords that are known from breaches are refused",
+        kind: "flag",
+        hint: "Needs BREACHED_PASSWORDS_URL on the server.",
+      },
+      {
+        path: "signIn.byEmail",
+        label: "A verified e-mail address signs in like the user name",
+        kind: "flag",
+        hint: "The address has to be verified by a mailed code first.",
+      },
+      {
         path: "email.changeByCode",
         label: "Only a mailed code changes the e-mail address",
         kind: "flag",
@@ -179,6 +197,12 @@ export const parts: readonly Part[] = [
         label: "Own texts",
         kind: "mailTexts",
         hint: "In place of the service’s own. Empty: those of the service.",
+      },
+      {
+        path: "mail.textsByLanguage",
+        label: "Own texts by language",
+        kind: "json",
+        hint: 'For users of a language, as JSON: {"de": {"resetCode": {"subject": "…", "body": "… @ResetCode"}}}.',
       },
     ],
   },

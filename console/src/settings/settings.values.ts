@@ -57,6 +57,7 @@ function show({ kind }: Field, value: unknown): string {
   if (kind === "operationLimits") return JSON.stringify(rowsOfLimits(membersOf(value)));
   if (kind === "mailTexts") return JSON.stringify(rowsOfMailTexts(membersOf(value)));
   if (kind === "rate") return rateOf(value);
+  if (kind === "json" && value !== undefined) return JSON.stringify(value, null, 2);
   if (value === undefined) return "";
   return Array.isArray(value) ? value.join("\n") : String(value);
 }
@@ -103,11 +104,21 @@ function read({ kind, path }: Field, text: string): unknown {
   if (kind === "operationLimits") return readLimits(path, given);
   if (kind === "mailTexts") return readMailTexts(path, given);
   if (kind === "rate") return readRate(path, text);
+  if (kind === "json") return readJson(path, given);
   if (kind === "number" || kind === "ms" || kind === "bytes") {
     if (!/^\d+$/.test(given)) throw new UnreadableField(path, "A whole number, without separators.");
     return Number(given);
   }
   return given;
+}
+
+function readJson(path: string, given: string): object {
+  const problem = "A JSON object in braces.";
+  try {
+    const value: unknown = JSON.parse(given);
+    if (isObject(value)) return value;
+  } catch {}
+  throw new UnreadableField(path, problem);
 }
 
 /** A provider in the form of its input fields. */

@@ -184,6 +184,8 @@ export interface ApplicationSettings {
   /** Refused social logins name the failed check; false by default. */
   readonly debug?: boolean;
   readonly email?: EmailSettings;
+  readonly signIn?: SignInSettings;
+  readonly passwords?: PasswordSettings;
   readonly events?: EventSettings;
   readonly rehearsal?: Rehearsal | (string & {});
   readonly webhooks?: WebhookSettings;
@@ -636,6 +638,8 @@ export interface CreateOperatedUserRequest {
   readonly dateOfBirth?: Date | undefined;
   /** Any text of the app. */
   readonly tag?: string | undefined;
+  /** Of mails: a BCP 47 tag. Any other text is ignored. */
+  readonly language?: string | undefined;
 }
 
 export interface CreateOperatorRequest {
@@ -1017,7 +1021,7 @@ export interface EffectiveSettings {
 export interface EmailSettings {
   /** Whether a change of the address requires currentPassword. */
   readonly requirePassword?: boolean;
-  /** Whether only a mailed code changes the address; PATCH ignores it. */
+  /** Whether only a mailed code changes it. */
   readonly changeByCode?: boolean;
 }
 
@@ -1592,6 +1596,8 @@ export interface MailSettings {
   /** Hosts that texts of clients may link to, including their subdomains. */
   readonly linkHosts?: readonly string[];
   readonly texts?: MailTexts;
+  /** By language, such as `de` or `pt-BR`. */
+  readonly textsByLanguage?: Readonly<Record<string, MailTexts>>;
 }
 
 /**
@@ -2043,6 +2049,8 @@ export interface OperatedUser {
   readonly dateOfBirth?: Date;
   /** Any text of the app. */
   readonly tag?: string;
+  /** Of mails: a BCP 47 tag. */
+  readonly language?: string;
   readonly location?: Place;
   /** The id of the profile picture. */
   readonly profilePictureID?: string;
@@ -2085,6 +2093,8 @@ export interface OperatedUserWithCounts {
   readonly dateOfBirth?: Date;
   /** Any text of the app. */
   readonly tag?: string;
+  /** Of mails: a BCP 47 tag. */
+  readonly language?: string;
   readonly location?: Place;
   /** The id of the profile picture. */
   readonly profilePictureID?: string;
@@ -2214,6 +2224,14 @@ export interface OriginStatistics {
   readonly origin: string;
   /** Requests with a token; a batch is one. */
   readonly calls: number;
+}
+
+/** The rules of new passwords. */
+export interface PasswordSettings {
+  /** In characters. */
+  readonly minLength?: number;
+  /** Whether breached passwords are refused. Needs BREACHED_PASSWORDS_URL. */
+  readonly refuseBreached?: boolean;
 }
 
 /** The number of devices with a platform. */
@@ -2691,6 +2709,12 @@ export interface SettingsChange {
   readonly by: string;
   /** The name of the operator at that time. */
   readonly name?: string;
+}
+
+/** How users sign in. */
+export interface SignInSettings {
+  /** Whether a verified address signs in, too. */
+  readonly byEmail?: boolean;
 }
 
 /** The users who are signed in on a device. */

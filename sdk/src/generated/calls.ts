@@ -47,13 +47,6 @@ export const createUser: (fields: CreateUserRequest) => BatchableCall<UserWithTo
 export const searchUsers: (fields?: SearchUsersQuery) => BatchableCall<ShownUserPage> = /* @__PURE__ */ define("searchUsers", "GET /users");
 
 /**
- * Log in a user
- *
- * Answers with the profile and a new user token for this device. After too many wrong passwords, attempts are RateLimitExceeded.
- */
-export const loginUser: (fields: LoginUserRequest) => BatchableCall<UserWithToken> = /* @__PURE__ */ define("loginUser", "POST /users/login", "d");
-
-/**
  * Log out: end this user token
  *
  * Ends the user token of the call at once, and answers with a new device token.
@@ -80,6 +73,13 @@ export const listTokens: (fields?: ListTokensQuery) => BatchableCall<UserTokenPa
  * Calls with that token are refused from now on; its device has to log in again.
  */
 export const endToken: (tokenId: string) => BatchableCall<void> = /* @__PURE__ */ define("endToken", "DELETE /users/me/tokens/{tokenId}");
+
+/**
+ * Log in a user
+ *
+ * Answers with the profile and a new user token for this device. After too many wrong passwords, attempts are RateLimitExceeded.
+ */
+export const loginUser: (fields: LoginUserRequest) => BatchableCall<UserWithToken> = /* @__PURE__ */ define("loginUser", "POST /users/login", "d");
 
 /**
  * Mail a password reset code to a user; the response is the same if no such user exists

@@ -186,6 +186,8 @@ export interface ChangeUserRequest {
   readonly dateOfBirth?: Date | undefined;
   /** Any text of the app. */
   readonly tag?: string | undefined;
+  /** Of mails: a BCP 47 tag. Any other text is ignored. */
+  readonly language?: string | undefined;
   /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
   /** Others do not find the user, nor read the profile. */
@@ -425,6 +427,8 @@ export interface CreateUserRequest {
   readonly dateOfBirth?: Date | undefined;
   /** Any text of the app. */
   readonly tag?: string | undefined;
+  /** Of mails: a BCP 47 tag. Any other text is ignored. */
+  readonly language?: string | undefined;
   /** A point, or the id of a location. */
   readonly location?: Place | string | undefined;
 }
@@ -797,6 +801,8 @@ export interface OwnUser {
   readonly dateOfBirth?: Date;
   /** Any text of the app. */
   readonly tag?: string;
+  /** Of mails: a BCP 47 tag. */
+  readonly language?: string;
   readonly location?: Place;
   /** The id of the profile picture. */
   readonly profilePictureID?: string;
@@ -1240,6 +1246,8 @@ export interface SocialUserWithToken {
   readonly dateOfBirth?: Date;
   /** Any text of the app. */
   readonly tag?: string;
+  /** Of mails: a BCP 47 tag. */
+  readonly language?: string;
   readonly location?: Place;
   /** The id of the profile picture. */
   readonly profilePictureID?: string;
@@ -1323,6 +1331,8 @@ export interface UserWithToken {
   readonly dateOfBirth?: Date;
   /** Any text of the app. */
   readonly tag?: string;
+  /** Of mails: a BCP 47 tag. */
+  readonly language?: string;
   readonly location?: Place;
   /** The id of the profile picture. */
   readonly profilePictureID?: string;

@@ -3,6 +3,7 @@ import { createSignInAlerts, type SignInAlerts } from "../audit/audit.sign-in-al
 import { createAudit } from "../audit/audit.ts";
 import { type Callers, createCallers } from "../auth/caller.ts";
 import { createSignInGuard } from "../auth/guard/sign-in-guard.ts";
+import { createNewPasswords } from "../auth/new-passwords.ts";
 import { createIdTokens } from "../auth/oidc.ts";
 import { createOperatorMarks } from "../auth/operator-marks.ts";
 import { createOperatorSessionCookies } from "../auth/operator-session-cookies.ts";
@@ -295,7 +296,8 @@ function createOutgoingServices(
   const settingsSealer = createSettingsSealer(services.secrets);
   const delivery = createDelivery(config, { ...services, mailer, settingsSealer });
   const mails = createOutbox(config, { ...services, delivery });
-  return { outgoing, idTokens, mailer, settingsSealer, delivery, mails };
+  const newPasswords = createNewPasswords(config, { ...services, outgoing });
+  return { outgoing, newPasswords, idTokens, mailer, settingsSealer, delivery, mails };
 }
 
 /** The route table, and the dispatcher of calls within the process. */

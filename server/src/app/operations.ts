@@ -43,6 +43,7 @@ import { usersOfDeviceOperations } from "../users/users.devices.operator.routes.
 import { userEditingOperatorOperations } from "../users/users.editing.operator.routes.ts";
 import { erasureOperatorOperations } from "../users/users.erasures.operator.routes.ts";
 import { userExportOperatorOperations } from "../users/users.export.operator.routes.ts";
+import { userLoginOperations } from "../users/users.login.routes.ts";
 import { userOperatorOperations } from "../users/users.operator.routes.ts";
 import { userPasswordOperations } from "../users/users.password.routes.ts";
 import { userOperations } from "../users/users.routes.ts";
@@ -59,6 +60,7 @@ const operations: readonly Operation[] = [
   ...deviceOperations,
   ...crashReportOperations,
   ...userSessionOperations,
+  ...userLoginOperations,
   ...userPasswordOperations,
   ...userVerificationOperations,
   ...userSocialOperations,

@@ -8,6 +8,7 @@ import type { Services } from "../operations/services.ts";
 import {
   type ApplicationSettings,
   loadGuardedSettings,
+  passwordLength,
   retentionOf,
   sessionMsDefault,
 } from "../tenancy/application-settings.ts";
@@ -62,6 +63,8 @@ function defaultsOf(config: Services["config"]): ApplicationSettings {
     locationData: "strip",
     debug: false,
     email: { requirePassword: false, changeByCode: false },
+    signIn: { byEmail: false },
+    passwords: { minLength: passwordLength.min, refuseBreached: false },
     events: defaultLogSettings,
     rehearsal: "off",
   };

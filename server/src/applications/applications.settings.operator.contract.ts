@@ -13,12 +13,15 @@ import {
   eventRetentionDaysMax,
   type GivenLimit,
   type locationDataWords,
+  type PasswordSettings,
+  passwordLength,
   perSecondMin,
   type Quotas,
   type Retention,
   readApplicationSettings,
   type rehearsalWords,
   retentionDaysMax,
+  type SignInSettings,
   sessionMsDefault,
   sessionMsMin,
   textsMax,
@@ -157,6 +160,10 @@ const Mail = named(
       description: "Hosts that texts of clients may link to, including their subdomains.",
     },
     texts: MailTexts,
+    textsByLanguage: {
+      ...Type.Record(MailTexts),
+      description: "By language, such as `de` or `pt-BR`.",
+    },
   }),
 );
 
@@ -165,7 +172,31 @@ const Email = named(
   "Rules for the e-mail addresses of users.",
   optional<keyof EmailSettings>({
     requirePassword: Type.Boolean({ description: "Whether a change of the address requires currentPassword." }),
-    changeByCode: Type.Boolean({ description: "Whether only a mailed code changes the address; PATCH ignores it." }),
+    changeByCode: Type.Boolean({ description: "Whether only a mailed code changes it." }),
+  }),
+);
+
+const SignIn = named(
+  "SignInSettings",
+  "How users sign in.",
+  optional<keyof SignInSettings>({
+    byEmail: Type.Boolean({ description: "Whether a verified address signs in, too." }),
+  }),
+);
+
+const Passwords = named(
+  "PasswordSettings",
+  "The rules of new passwords.",
+  optional<keyof PasswordSettings>({
+    minLength: Type.Integer({
+      minimum: passwordLength.min,
+      maximum: passwordLength.max,
+      default: passwordLength.min,
+      description: "In characters.",
+    }),
+    refuseBreached: Type.Boolean({
+      description: "Whether breached passwords are refused. Needs BREACHED_PASSWORDS_URL.",
+    }),
   }),
 );
 
@@ -248,6 +279,8 @@ const settingsMembers = {
   locationData: Type.Optional(Choice(LocationData)),
   debug: Type.Optional(Flag({ description: "Refused social logins name the failed check; false by default." })),
   email: Type.Optional(Members(Email)),
+  signIn: Type.Optional(Members(SignIn)),
+  passwords: Type.Optional(Members(Passwords)),
   events: Type.Optional(Members(Events)),
   rehearsal: Type.Optional(Choice(Rehearsal)),
   webhooks: Type.Optional(Members(Webhooks)),

@@ -93,7 +93,7 @@ async function change(
   call: Call,
   services: CommandServices,
 ): Promise<string> {
-  const { database, revocations, settingsSealer, clock, events } = services;
+  const { database, revocations, settingsSealer, clock, events, config } = services;
   await requireApplication(appid, database.reads);
   const mayReachInternal = mayDo(role, "owner");
   if (!mayReachInternal) await requirePublicUrls(appid, read, services).catch(refuseWrong);
@@ -105,7 +105,7 @@ async function change(
         appid,
         (current) => {
           before = current;
-          return withKnownTypes(read(current));
+          return requirePossible(read(current), config);
         },
         {
           mayReachInternal,
@@ -129,13 +129,22 @@ async function change(
   return present(changed, call);
 }
 
-/** @throws ApplicationSettingsError */
-function withKnownTypes(settings: ApplicationSettings): ApplicationSettings {
+/** @throws ApplicationSettingsError for settings that could have no effect on this server */
+function requirePossible(
+  settings: ApplicationSettings,
+  { breachedPasswordsUrl }: CommandServices["config"],
+): ApplicationSettings {
   const [unknown] = unknownPatterns(settings.events?.types ?? []);
-  if (unknown === undefined) return settings;
-  throw new ApplicationSettingsError([
-    `events.types must be types such as checkin.created or checkin.*, not ${unknown}`,
-  ]);
+  const problems = [
+    ...(unknown === undefined
+      ? []
+      : [`events.types must be types such as checkin.created or checkin.*, not ${unknown}`]),
+    ...(settings.passwords?.refuseBreached === true && breachedPasswordsUrl === undefined
+      ? ["passwords.refuseBreached needs BREACHED_PASSWORDS_URL on the server"]
+      : []),
+  ];
+  if (problems.length > 0) throw new ApplicationSettingsError(problems);
+  return settings;
 }
 
 /** Whether If-Match names this version, or is absent. */

@@ -117,7 +117,7 @@ describe("the settings of an application, managed by operators", () => {
     };
     const message = [
       'origins must not have "https://app.example.com/path": browsers write https://app.example.com',
-      'the body has an unknown member "sgnedRequests"; it can have oidc, retention, quotas, tokenLifetimes, disabledOperations, origins, signedRequests, limits, mail, locationData, debug, email, events, rehearsal, webhooks',
+      'the body has an unknown member "sgnedRequests"; it can have oidc, retention, quotas, tokenLifetimes, disabledOperations, origins, signedRequests, limits, mail, locationData, debug, email, signIn, passwords, events, rehearsal, webhooks',
       'retention has an unknown member "days"; it can have metricsDays, crashReportsDays',
       "retention.metricsDays must be an integer from 1 to 3650",
       "disabledOperations must be a list of at most 100 texts such as POST /users",

@@ -105,6 +105,13 @@ export const rows = {
       "Private blocks (10.0.0.0/8) that URLs in an editor's settings may lead to, besides public addresses, separated by commas; owners' URLs may lead anywhere.",
     read: networks,
   },
+  breachedPasswordsUrl: {
+    name: "BREACHED_PASSWORDS_URL",
+    default: "",
+    about:
+      "Service of breached passwords by ranges of their SHA-1, such as https://api.pwnedpasswords.com/range; empty for none.",
+    read: optional(httpUrl),
+  },
   webhookNetworks: {
     name: "WEBHOOK_NETWORKS",
     default: "",

@@ -17,6 +17,8 @@ export interface Call {
   readonly ifMatch?: string | undefined;
   /** The header Last-Event-ID; absent for an item of a batch. */
   readonly lastEventId?: string | undefined;
+  /** The preferred language of the client, a BCP 47 tag from the header Accept-Language. */
+  readonly language?: string | undefined;
   /** The header Rollcall-Rehearse. */
   readonly rehearse?: string | undefined;
   /** Begins the rehearsal of a call whose credentials are parameters; present if the call has the header. */

@@ -15,6 +15,8 @@ after(() => calls.close());
 const refusals: Readonly<Record<string, string>> = {
   createOperatorSession: "AuthFailed", // the name and password of the body do not exist
   sendPasswordReset: "ParameterOutOfRange", // the user has no address
+  requestEmailCode: "ParameterIncorrectFormat", // its email is an arbitrary string
+  verifyEmail: "ParameterOutOfRange", // there is no code
   createWebhook: "ParameterOutOfRange", // its url is an arbitrary string
   changeWebhook: "ItemDoesNotExist", // there is no webhook
   rotateWebhookSecret: "ItemDoesNotExist",

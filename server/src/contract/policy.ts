@@ -22,6 +22,10 @@ export interface ApplicationPolicy {
   readonly limits: PolicyLimits;
   /** Whether clients may rehearse failures (spec/rehearsal). */
   readonly allowsRehearsal: boolean;
+  /** The rules of new passwords. */
+  readonly passwords: { readonly minLength?: number; readonly refuseBreached?: boolean };
+  /** Whether users sign in with a verified address, too (spec/users#sign-in-by-address). */
+  readonly signsInByEmail: boolean;
   /** Whether responses contain hints for the developers of the app. */
   readonly isDebugged: boolean;
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestApp, type TestApp, type TestOperator, type TestUser } from "../../test/harness.ts";
+import { codeIn, mailsTo, waitUntil } from "../../test/mails.ts";
 import { eventTypes, isForClients } from "../event-log/event-types.ts";
 import type { PlacedEvent } from "../event-log/log-rows.store.ts";
 import { isRevocation } from "../event-log/revocations.ts";
@@ -44,7 +45,7 @@ async function seenBy(token: string, work: () => Promise<unknown>) {
   const { currentToken } = await call("GET /events", token);
   await work();
   const { pageResults } = await call(`GET /events?after=${currentToken}`, token);
-  return pageResults as { type: string; objectID: string; key?: string; object?: unknown }[];
+  return pageResults as { type: string; objectID: string; key?: string; object?: unknown; changed?: string[] }[];
 }
 
 /** Presents rows to an operator. */
@@ -84,6 +85,20 @@ describe("events of accounts and devices: spec/events#types", () => {
     assert.deepEqual(typesOf(others), []);
     for (const { objectID, object } of own) assert.deepEqual([objectID, object], [ann.id, undefined]);
     assert.equal(own[3]?.key, "crm");
+  });
+
+  it("only the user of an account receives a verified address, as a change", async () => {
+    const email = "ann@example.com";
+    await call("POST /users/me/email", ann.token, { email });
+    await waitUntil(() => test.app.background.runningCount === 0);
+    const verifyCode = codeIn(mailsTo(test, email).at(-1));
+    const work = () => call("PATCH /users/me/email", ann.token, { verifyCode });
+    const [own, others] = await Promise.all([seenBy(ann.token, work), seenBy(ben.token, async () => {})]);
+    assert.deepEqual(
+      own.map(({ type, changed }) => [type, changed]),
+      [["user.changed", ["email", "emailVerified"]]],
+    );
+    assert.deepEqual(others, []);
   });
 
   it("a device receives its registration, and the revocation of its tokens after it registers again", async () => {

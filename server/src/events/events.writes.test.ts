@@ -52,6 +52,7 @@ const recorded: Readonly<Record<string, readonly RowType[]>> = {
 /** Writing operations that record no event in an application's log. */
 const silent: readonly string[] = [
   ...["createMetricEvent", "createMetricEvents", "endMetricEvent", "requestPasswordReset", "createEventStream"],
+  "requestEmailCode",
   "runBatch", // each item records its own
   ...["proveOperatorPassword", "createOperator", "changeOwnOperator", "changeOperator", "deleteOperator"],
   ...["deleteOperatorSession", "endOperatorSession", "endOperatorSessions"],
@@ -64,7 +65,7 @@ const silent: readonly string[] = [
 
 /** Operations that need more than a valid body to succeed; `events.accounts.test.ts` asserts their events. */
 const refused: readonly string[] = [
-  ...["loginUser", "loginSocialUser", "resetPassword", "deleteIdentity", "endToken", "logoutUser"],
+  ...["loginUser", "loginSocialUser", "resetPassword", "verifyEmail", "deleteIdentity", "endToken", "logoutUser"],
   ...["endTokenOfUser", "endTokensOfDevice", "putApplicationSettings", "changeApplicationSettings"],
   ...["putSigningSecret", "deleteSigningSecret"],
 ];

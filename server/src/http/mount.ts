@@ -5,6 +5,7 @@ import { ArchiveResult } from "../contract/file-result.ts";
 import { type AnyCaller, type CallerKind, isForOperators, type Route } from "../contract/route.ts";
 import { CallWork } from "../lib/call-work.ts";
 import { ApiError, type ErrorCondition } from "../lib/errors.ts";
+import { acceptedLanguage } from "../lib/languages.ts";
 import { waitForStep } from "../limits/call-steps.ts";
 import { parseBody, parseQuery } from "../operations/body-parameters.ts";
 import { shownReply } from "../operations/envelope.ts";
@@ -65,6 +66,10 @@ class HttpCall implements Call {
 
   get lastEventId(): string | undefined {
     return this.exchange.headers["last-event-id"]?.toString();
+  }
+
+  get language(): string | undefined {
+    return acceptedLanguage(this.exchange.headers["accept-language"]);
   }
 
   get rehearse(): string | undefined {

@@ -3,6 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import { isPlainAddress } from "../lib/mail-addresses.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
 import { createSigner } from "../lib/signer.ts";
+import type { NoticeKind } from "./default-texts.ts";
 import { type MailLimit, takeFromLimits } from "./mail-limits.ts";
 import { isOutboxFull } from "./outbox.store.ts";
 
@@ -11,11 +12,13 @@ export interface Recipient {
   readonly applicationId: string;
   readonly userId: string;
   readonly to: string;
+  /** The wanted language, a BCP 47 tag; English if it is absent. */
+  readonly language?: string | null | undefined;
 }
 
 /** A mail that informs a user about a change of the account. */
 export interface Notice extends Recipient {
-  readonly text: string;
+  readonly notice: NoticeKind;
   /** False for an address that the user has had for less than a day. */
   readonly isEstablished: boolean;
 }

@@ -1,5 +1,7 @@
 import { isIPv6 } from "node:net";
+import { lookUpLanguage } from "../lib/languages.ts";
 import type { GivenMailText, MailSettings, MailTextKind } from "../tenancy/mail-settings.ts";
+import { type DefaultTexts, defaultTexts, type NoticeKind } from "./default-texts.ts";
 
 /** Characters that mail programs do not show. */
 const invisible = /[\p{Default_Ignorable_Code_Point}\p{Cf}]|(?!\s)\p{Cc}/gu;
@@ -84,69 +86,60 @@ export function checkClientText(
   return [subject, body].some((text) => holdsForeignLink(text, [placeholder], linkHosts)) ? "link" : undefined;
 }
 
+/** The name of the application, its mail settings, and the language of the recipient. */
+export interface MailSource {
+  readonly name: string;
+  readonly settings: MailSettings;
+  readonly language: string | null | undefined;
+}
+
 /** A client's text with the code, above a footer that callers cannot influence. */
 export function clientText(
   { subject, body }: GivenMailText,
   placeholder: string,
   code: string,
-  name: string,
+  { name, language }: MailSource,
 ): MailText {
-  return { subject, text: `${body.replaceAll(placeholder, () => code)}\n\n${footer(name)}` };
+  const { footer } = defaultTextsOf(language);
+  const lines = ["--", line(name), ...footer, ""].join("\n");
+  return { subject, text: `${body.replaceAll(placeholder, () => code)}\n\n${lines}` };
 }
 
-/** Returns the application's own subject and body, or the default ones, with the placeholder. */
-export function ownTexts(kind: MailTextKind, { texts = {} }: MailSettings, name: string): GivenMailText {
-  return texts[kind] ?? defaultTexts[kind](line(name));
+/**
+ * Returns the application's own subject and body, with the placeholder: those of the language, else those of all
+ * languages, else the service's (spec/mail#mail-languages).
+ */
+export function ownTexts(kind: MailTextKind, { name, settings, language }: MailSource): GivenMailText {
+  const { texts = {}, textsByLanguage = {} } = settings;
+  const own = lookUpLanguage(textsByLanguage, language)?.[kind] ?? texts[kind];
+  if (own !== undefined) return own;
+  const fill = (text: string) => text.replaceAll("@Name", () => line(name));
+  const defaults = defaultTextsOf(language);
+  if (kind === "notice")
+    return { subject: fill(defaults.noticeSubject), body: `${line(name)}\n\n${noticePlaceholder}\n` };
+  const { subject, before, after } = defaults[kind];
+  return { subject: fill(subject), body: [fill(before), "", codePlaceholders[kind], "", after, ""].join("\n") };
 }
 
 /** Returns the application's own text, or the default. @param written an operator's text in its place */
 export function ownText(
   kind: MailTextKind,
   filling: { readonly placeholder: string; readonly value: string },
-  settings: MailSettings,
-  name: string,
+  source: MailSource,
   written: Partial<GivenMailText> = {},
 ): MailText {
-  const own = ownTexts(kind, settings, name);
+  const own = ownTexts(kind, source);
   const { subject = own.subject, body = own.body } = written;
   return { subject, text: body.replaceAll(filling.placeholder, () => filling.value) };
 }
 
-const defaultTexts: Readonly<Record<MailTextKind, (name: string) => GivenMailText>> = {
-  resetCode: (name) => ({
-    subject: `${name}: your code for a new password`,
-    body: [
-      `With this code you can set a new password for your account at ${name}:`,
-      "",
-      codePlaceholders.resetCode,
-      "",
-      "If you did not ask for it, ignore this mail.",
-      "",
-    ].join("\n"),
-  }),
-  verifyCode: (name) => ({
-    subject: `${name}: your code for this address`,
-    body: [
-      `With this code you confirm that this is the address of your account at ${name}:`,
-      "",
-      codePlaceholders.verifyCode,
-      "",
-      "If you did not ask for it, ignore this mail.",
-      "",
-    ].join("\n"),
-  }),
-  notice: (name) => ({ subject: `${name}: your account was changed`, body: `${name}\n\n${noticePlaceholder}\n` }),
-};
+/** The sentences of a notice. */
+export function noticeText(kind: NoticeKind, language: string | null | undefined): string {
+  return defaultTextsOf(language).notices[kind].join("\n");
+}
 
-/** Lines short enough to be sent without an encoding. */
-function footer(name: string): string {
-  return [
-    "--",
-    line(name),
-    "You get this mail because a code was requested for an account with",
-    "this address. If that was not you, ignore it.",
-    "",
-  ].join("\n");
+function defaultTextsOf(language: string | null | undefined): DefaultTexts {
+  return lookUpLanguage(defaultTexts, language) ?? defaultTexts.en;
 }
 
 function line(name: string): string {

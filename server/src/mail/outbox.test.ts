@@ -311,7 +311,13 @@ describe("the delivery of mails: spec/mail#mail-delivery", () => {
       log: test.app.log,
     });
     const { appid: applicationId } = application;
-    const mail = { applicationId, userId: user.id, to: user.email, text: "changed", isEstablished: true };
+    const mail = {
+      applicationId,
+      userId: user.id,
+      to: user.email,
+      notice: "addressChanged",
+      isEstablished: true,
+    } as const;
     await test.app.database.write(({ queries }) => dead.putNotice(mail, queries));
     await Promise.all([test, other].map((each) => each.app.delivery.addDue()));
     assert.equal((await waitingMails(application)).length, 1, "the process that wrote it has a head start");

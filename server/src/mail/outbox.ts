@@ -12,8 +12,10 @@ import {
   checkClientText,
   clientText,
   codePlaceholders,
+  type MailSource,
   type MailText,
   noticePlaceholder,
+  noticeText,
   ownText,
   ownTexts,
   type ReplacedFor,
@@ -128,23 +130,24 @@ export function createOutbox(
       const { applicationId, userId, kind, code, given, own, expiresAt } = mail;
       const refusedFor = await admission.admitCode(mail, queries);
       if (refusedFor !== undefined) return { applicationId, userId, refusedFor };
-      const { name, mail: settings } = await loadMailApplication(applicationId, queries);
+      const source = await loadMailSource(mail, queries);
       const placeholder = codePlaceholders[kind];
-      const asked = settings.templates === "fixed" ? undefined : given;
-      const replacedFor = asked && (await checkText(applicationId, asked, placeholder, settings, queries));
+      const asked = source.settings.templates === "fixed" ? undefined : given;
+      const replacedFor = asked && (await checkText(applicationId, asked, placeholder, source.settings, queries));
       const text =
         asked === undefined || replacedFor !== undefined
-          ? ownText(kind, { placeholder, value: code }, settings, name, own)
-          : clientText(completed(asked, ownTexts(kind, settings, name)), placeholder, code, name);
+          ? ownText(kind, { placeholder, value: code }, source, own)
+          : clientText(completed(asked, ownTexts(kind, source)), placeholder, code, source);
       return { applicationId, userId, due: await write(mail, kind, text, expiresAt, queries), replacedFor };
     },
 
     async putNotice(notice, queries) {
-      const { applicationId, userId, text } = notice;
+      const { applicationId, userId, language } = notice;
       const refusedFor = await admission.admitNotice(notice, queries);
       if (refusedFor !== undefined) return { applicationId, userId, refusedFor };
-      const { name, mail } = await loadMailApplication(applicationId, queries);
-      const filled = ownText("notice", { placeholder: noticePlaceholder, value: text }, mail, name);
+      const source = await loadMailSource(notice, queries);
+      const value = noticeText(notice.notice, language);
+      const filled = ownText("notice", { placeholder: noticePlaceholder, value }, source);
       return { applicationId, userId, due: await write(notice, "notice", filled, clock.now() + dayMs, queries) };
     },
 
@@ -184,16 +187,11 @@ const refusalTexts: Readonly<Record<MailRefusal, string>> = {
   form: "no mail was sent: the user's email is not a single plain address",
 };
 
-interface MailApplication {
-  readonly name: string;
-  readonly mail: MailSettings;
-}
-
-async function loadMailApplication(applicationId: string, queries: Queries): Promise<MailApplication> {
+async function loadMailSource({ applicationId, language }: Recipient, queries: Queries): Promise<MailSource> {
   const { name, settings } = await queries
     .selectFrom("applications")
     .select(["name", "settings"])
     .where("application_id", "=", applicationId)
     .executeTakeFirstOrThrow();
-  return { name, mail: parseApplicationSettings(settings).mail ?? {} };
+  return { name, settings: parseApplicationSettings(settings).mail ?? {}, language };
 }

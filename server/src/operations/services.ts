@@ -1,5 +1,6 @@
 import type { Audit } from "../audit/audit.ts";
 import type { SignInGuard } from "../auth/guard/sign-in-guard.ts";
+import type { NewPasswords } from "../auth/new-passwords.ts";
 import type { IdTokens } from "../auth/oidc.ts";
 import type { OperatorMarks } from "../auth/operator-marks.ts";
 import type { OperatorSessionCookies } from "../auth/operator-session-cookies.ts";
@@ -80,6 +81,7 @@ export interface Services {
   readonly operatorCallers: OperatorCallers;
   readonly revocations: Revocations;
   readonly passwords: Passwords;
+  readonly newPasswords: NewPasswords;
   readonly passwordChanges: PasswordChanges;
   readonly resetDelays: ResetDelays;
   /** Signs codes that verify addresses. */
@@ -158,5 +160,5 @@ export type CommandServices = Pick<
 > & {
   readonly background: Pick<Background, "run">;
   readonly bytes: Pick<ByteStore, "deleteAll" | "read">;
-  readonly config: Pick<Config, "operatorIdleMs">;
+  readonly config: Pick<Config, "operatorIdleMs" | "breachedPasswordsUrl">;
 };

@@ -139,7 +139,7 @@ describe("parseApplicationSettings: spec/operators#application-settings", () => 
 
   it("refuses unknown members at every level", () => {
     assert.deepEqual(problemsOf({ OIDC: {} }), [
-      'the file has an unknown member "OIDC"; it can have oidc, retention, quotas, tokenLifetimes, disabledOperations, origins, signedRequests, limits, mail, locationData, debug, email, events, rehearsal, webhooks',
+      'the file has an unknown member "OIDC"; it can have oidc, retention, quotas, tokenLifetimes, disabledOperations, origins, signedRequests, limits, mail, locationData, debug, email, signIn, passwords, events, rehearsal, webhooks',
     ]);
     assert.deepEqual(problemsOf({ oidc: { google: { ...provider, jwksURL: "x" } } }), [
       'oidc.google has an unknown member "jwksURL"; it can have issuer, audience, jwksUrl',

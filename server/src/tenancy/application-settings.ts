@@ -40,6 +40,9 @@ export interface ApplicationSettings {
    */
   readonly locationData?: (typeof locationDataWords)[number];
   readonly email?: EmailSettings;
+  readonly signIn?: SignInSettings;
+  /** The rules of new passwords. */
+  readonly passwords?: PasswordSettings;
   /** The events that the event log records (spec/events#recording). */
   readonly events?: EventSettings;
   /** Whether clients may request failures (spec/rehearsal): for tests; `off` if absent. */
@@ -73,6 +76,21 @@ export interface EmailSettings {
   readonly requirePassword?: boolean;
   /** Only a mailed code changes the address: PATCH of the profile ignores it. */
   readonly changeByCode?: boolean;
+}
+
+/** The rules of new passwords. */
+export interface PasswordSettings {
+  readonly minLength?: number;
+  /** Whether passwords that are known from breaches are refused. */
+  readonly refuseBreached?: boolean;
+}
+
+export const passwordLength = { min: 4, max: 64 } as const;
+
+/** How users sign in. */
+export interface SignInSettings {
+  /** A verified address signs its user in, like the user name. */
+  readonly byEmail?: boolean;
 }
 
 /** Rate limits of requests (see `api/rate-limits.ts`). */
@@ -176,7 +194,9 @@ const readers = {
   mail: (value, problems) => readMailSettings(readObject("mail", value, mailMembers, problems) ?? new Map(), problems),
   locationData: readLocationData,
   debug: readFlag("debug"),
-  email: readEmail,
+  email: flags("email", ["requirePassword", "changeByCode"]),
+  signIn: flags("signIn", ["byEmail"]),
+  passwords: readPasswords,
   events: readEvents,
   rehearsal: readRehearsal,
   webhooks: readWebhooks,
@@ -364,11 +384,23 @@ function readFlag(path: string): Reader {
   };
 }
 
-function readEmail(value: unknown, problems: string[]): unknown {
-  const names = ["requirePassword", "changeByCode"];
-  const members = readObject("email", value, names, problems);
-  for (const name of names) if (members?.has(name)) readFlag(`email.${name}`)(members.get(name), problems);
+function readPasswords(value: unknown, problems: string[]): unknown {
+  const { min, max } = passwordLength;
+  const members = readObject("passwords", value, ["minLength", "refuseBreached"], problems);
+  const length = members?.has("minLength") ? members.get("minLength") : min;
+  if (!(Number.isSafeInteger(length) && Number(length) >= min && Number(length) <= max)) {
+    problems.push(`passwords.minLength must be an integer from ${min} to ${max}`);
+  }
+  if (members?.has("refuseBreached")) readFlag("passwords.refuseBreached")(members.get("refuseBreached"), problems);
   return value;
+}
+
+function flags(path: string, names: readonly string[]): Reader {
+  return (value, problems) => {
+    const members = readObject(path, value, names, problems);
+    for (const name of names) if (members?.has(name)) readFlag(`${path}.${name}`)(members.get(name), problems);
+    return value;
+  };
 }
 
 function readEvents(value: unknown, problems: string[]): unknown {

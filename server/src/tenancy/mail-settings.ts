@@ -1,4 +1,5 @@
 import { parseSender } from "../config/mail-sender.ts";
+import { languageTag } from "../lib/languages.ts";
 
 /**
  * Replaces `mail.smtpUrl` in stored settings while the URL itself is sealed. Processes of the previous version use it
@@ -18,7 +19,9 @@ export interface MailSettings {
   /** Hosts to which clients' texts may link, including all hosts below them. */
   readonly linkHosts?: readonly string[];
   /** Replace the default texts. */
-  readonly texts?: Partial<Record<MailTextKind, GivenMailText>>;
+  readonly texts?: MailTexts;
+  /** The same for users of a language, by BCP 47 tag. */
+  readonly textsByLanguage?: Readonly<Record<string, MailTexts>>;
 }
 
 /** Mail settings with their secret. */
@@ -31,18 +34,23 @@ export interface GuardedMailSettings extends MailSettings {
 
 export type MailTextKind = keyof typeof placeholderOfText;
 
+export type MailTexts = Partial<Record<MailTextKind, GivenMailText>>;
+
 export interface GivenMailText {
   readonly subject: string;
   readonly body: string;
 }
 
-export const mailMembers: readonly (keyof MailSettings)[] = ["from", "smtpUrl", "templates", "linkHosts", "texts"];
+export const mailMembers: readonly (keyof MailSettings)[] = [
+  ...(["from", "smtpUrl", "templates", "linkHosts", "texts", "textsByLanguage"] as const),
+];
 
 /** The placeholder that the body of each text must contain. */
 const placeholderOfText = { resetCode: "@ResetCode", verifyCode: "@VerifyCode", notice: "@Notice" } as const;
 const subjectCharactersMax = 256;
 const bodyCharactersMax = 4_000;
 const linkHostsMax = 20;
+const languagesMax = 50;
 
 /** Validates the members of `mail`; adds invalid ones to the problems, without quoting their values. */
 export function readMailSettings(members: ReadonlyMap<string, unknown>, problems: string[]): MailSettings {
@@ -63,7 +71,10 @@ export function readMailSettings(members: ReadonlyMap<string, unknown>, problems
     ...(isServer && { smtpUrl }),
     ...(members.has("templates") && { templates: readTemplates(members.get("templates"), problems) }),
     ...(members.has("linkHosts") && { linkHosts: readLinkHosts(members.get("linkHosts"), problems) }),
-    ...(members.has("texts") && { texts: readTexts(members.get("texts"), problems) }),
+    ...(members.has("texts") && { texts: readTexts("mail.texts", members.get("texts"), problems) }),
+    ...(members.has("textsByLanguage") && {
+      textsByLanguage: readTextsByLanguage(members.get("textsByLanguage"), problems),
+    }),
   };
 }
 
@@ -89,13 +100,27 @@ function isHostName(value: unknown): boolean {
 
 const hostNamePattern = /^[\p{L}\p{M}\p{N}-]+(?:\.[\p{L}\p{M}\p{N}-]+)+$/u;
 
-function readTexts(value: unknown, problems: string[]): Partial<Record<MailTextKind, GivenMailText>> {
+function readTextsByLanguage(value: unknown, problems: string[]): Record<string, MailTexts> {
+  const given = membersOf("mail.textsByLanguage", value, undefined, problems);
+  if (given.size > languagesMax) problems.push(`mail.textsByLanguage must have at most ${languagesMax} members`);
+  const read = [...given].map(([tag, texts]) => {
+    if (languageTag(tag) === undefined) {
+      problems.push(
+        `the name ${JSON.stringify(tag)} in mail.textsByLanguage must be a language tag such as de or pt-BR`,
+      );
+    }
+    return [tag, readTexts(`mail.textsByLanguage.${tag}`, texts, problems)] as const;
+  });
+  return Object.fromEntries(read);
+}
+
+function readTexts(where: string, value: unknown, problems: string[]): MailTexts {
   const kinds = Object.keys(placeholderOfText) as MailTextKind[]; // Object.keys forgets the key type
-  const given = membersOf("mail.texts", value, kinds, problems);
+  const given = membersOf(where, value, kinds, problems);
   const read: [kind: MailTextKind, text: GivenMailText][] = [];
   for (const kind of kinds) {
     if (!given.has(kind)) continue;
-    const path = `mail.texts.${kind}`;
+    const path = `${where}.${kind}`;
     const text = membersOf(path, given.get(kind), ["subject", "body"], problems);
     const [subject, body] = [text.get("subject"), text.get("body")];
     if (!isTextUpTo(subjectCharactersMax, subject) || !isLine(subject)) {
@@ -112,15 +137,15 @@ function readTexts(value: unknown, problems: string[]): Partial<Record<MailTextK
 function membersOf(
   path: string,
   value: unknown,
-  allowed: readonly string[],
+  allowed: readonly string[] | undefined,
   problems: string[],
 ): ReadonlyMap<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     problems.push(`${path} must be an object`);
     return new Map();
   }
-  for (const name of Object.keys(value).filter((each) => !allowed.includes(each))) {
-    problems.push(`${path} has an unknown member ${JSON.stringify(name)}; it can have ${allowed.join(", ")}`);
+  for (const name of Object.keys(value).filter((each) => allowed?.includes(each) === false)) {
+    problems.push(`${path} has an unknown member ${JSON.stringify(name)}; it can have ${allowed?.join(", ")}`);
   }
   return new Map(Object.entries(value));
 }

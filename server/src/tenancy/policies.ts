@@ -159,6 +159,8 @@ function makePolicy(stored: PolicyColumns, secret: string | undefined): Applicat
     tokenLifetimes = {},
     limits = {},
     rehearsal,
+    signIn,
+    passwords = {},
     debug,
   } = parseApplicationSettings(stored.settings);
   return {
@@ -174,6 +176,8 @@ function makePolicy(stored: PolicyColumns, secret: string | undefined): Applicat
     tokenLifetimes,
     limits: makeLimits(limits),
     allowsRehearsal: rehearsal === "on",
+    passwords,
+    signsInByEmail: signIn?.byEmail === true,
     isDebugged: debug === true,
   };
 }

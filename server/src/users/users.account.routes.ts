@@ -48,7 +48,7 @@ const changeUser = operation({
     const given = await withoutIgnored(applicationId, parameters, database.reads);
     const password = await proveChange(caller, call, given, event, services);
     const { now, before, put } = await database.write(async (transaction) => {
-      const written = await writeChanges(given, password, caller, services, transaction);
+      const written = await writeChanges(given, { password, language: call.language }, caller, services, transaction);
       if (password?.to !== undefined) await audit.recordRepeatable(event, transaction);
       return written;
     });
@@ -114,7 +114,9 @@ async function proveChange(
     });
   }
   if (currentPassword === undefined) return undefined;
-  if (password === undefined) {
+  if (password !== undefined) {
+    await services.newPasswords.require(password, "password", caller.policy.passwords);
+  } else {
     const user = await findUser(caller.applicationId, caller.userId, services.database.reads);
     if (user === undefined || isSameAddress(user.email, changedText(user.email, email))) return undefined;
   }
@@ -137,7 +139,7 @@ async function withoutIgnored(
 /** Writes the changes. @returns the user before and after, and the mails to send */
 async function writeChanges(
   given: Static<typeof ChangeUser>,
-  password: VerifiedPassword | undefined,
+  { password, language }: { readonly password: VerifiedPassword | undefined; readonly language: string | undefined },
   caller: UserCaller,
   services: Services,
   transaction: Transaction,
@@ -156,7 +158,7 @@ async function writeChanges(
   };
   const now = await storeProfile(before, changed, password?.to !== undefined, services, queries);
   if (password?.to !== undefined) await revocations.endOtherUserTokens(applicationId, userId, tokenId, transaction);
-  const put = await putEmailNotices(before, now, services, queries);
+  const put = await putEmailNotices(before, now, services, queries, language);
   return { now, before, put };
 }
 

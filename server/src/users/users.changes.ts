@@ -2,6 +2,7 @@ import type { Static } from "../contract/schema.ts";
 import { changedText } from "../contract/wire.ts";
 import type { Queries } from "../db/database.ts";
 import type { UserRow } from "../db/tables.ts";
+import { languageTag } from "../lib/languages.ts";
 import type { Location } from "../lib/locations.ts";
 import type { Fuzzing } from "../privacy/fuzzing.ts";
 import { type ChangeUser, genders } from "./users.contract.ts";
@@ -30,6 +31,7 @@ export async function changedUserColumns(
     first_name: changedText(user.first_name, given.firstName),
     last_name: changedText(user.last_name, given.lastName),
     tag: changedText(user.tag, given.tag),
+    language: changedLanguage(user.language, given.language),
     ...(gender !== undefined && { gender: genders.indexOf(gender) }),
     ...(dateOfBirth !== undefined && { date_of_birth: dateOfBirth }),
     ...(location !== undefined &&
@@ -39,6 +41,12 @@ export async function changedUserColumns(
     ...(celebMode !== undefined && { celeb_mode: celebMode ? 1 : 0 }),
     ...(locationFuzzing !== undefined && (await fuzzingColumns(user, locationFuzzing, fuzzing, queries))),
   };
+}
+
+/** Ignores a text that is no language tag. */
+function changedLanguage(stored: string | null, given: string | undefined): string | null {
+  if (given === undefined) return stored;
+  return given === "" ? null : (languageTag(given) ?? stored);
 }
 
 /** The unique index refuses taken names, except names stored by releases that distinguished names by blanks. */

@@ -41,6 +41,8 @@ interface CodeRequest {
   /** Returns the address; null to mail none. */
   addressOf(user: UserRow, now: number): string | null;
   readonly text: Pick<CodeMail, "given" | "own">;
+  /** Of the call, for a user whose language is unknown. */
+  readonly language?: string | undefined;
 }
 
 /**
@@ -49,7 +51,7 @@ interface CodeRequest {
  * @returns the mail to settle, or why neither was stored: the user has no address, or a code younger than a minute
  */
 export async function putMailWithCode(
-  { applicationId, userId, kind, addressOf, text }: CodeRequest,
+  { applicationId, userId, kind, addressOf, text, language }: CodeRequest,
   {
     database,
     mails,
@@ -69,7 +71,8 @@ export async function putMailWithCode(
   if (await hasRecentCode(owner, to, now, queries)) return "recentCode";
   const code = newCode();
   const expiresAt = now + config.resetCodeLifetimeMs;
-  const put = await mails.putCode({ ...owner, to, code, ...text, expiresAt }, queries);
+  const mail = { ...owner, to, language: user?.language ?? language, code, ...text, expiresAt };
+  const put = await mails.putCode(mail, queries);
   if (put.due === undefined) return put;
   const digest = kind === "resetCode" ? digestResetCode(code) : codeSigner.sign(code);
   await putCode({ ...owner, digest }, { to, createdAt: now, expiresAt }, queries);

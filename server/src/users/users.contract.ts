@@ -25,6 +25,7 @@ export const nameCharactersMax = 256;
 export const emailCharactersMax = 320;
 const tagCharactersMax = 256;
 const tagMeaning = "Any text of the app.";
+const languageMeaning = "Of mails: a BCP 47 tag. Any other text is ignored.";
 
 const GenderWord = enumeration("Gender", "The gender of a user. Requests may send its number instead.", {
   Unknown: "0: not known.",
@@ -50,6 +51,7 @@ export const CreateUser = Type.Object({
   gender: Type.Optional(Gender),
   dateOfBirth: Type.Optional(DateInput()),
   tag: Type.Optional(Text({ maxLength: tagCharactersMax, description: tagMeaning })),
+  language: Type.Optional(Text({ description: languageMeaning })),
   location: Type.Optional(LocationInput()),
 });
 
@@ -65,6 +67,7 @@ export const ChangeUser = Type.Object({
   gender: Type.Optional(Gender),
   dateOfBirth: Type.Optional(DateInput()),
   tag: Type.Optional(ClearableText({ maxLength: tagCharactersMax, description: tagMeaning })),
+  language: Type.Optional(ClearableText({ description: languageMeaning })),
   location: Type.Optional(LocationInput()),
   celebMode: Type.Optional(Flag({ description: "Others do not find the user, nor read the profile." })),
   locationFuzzing: Type.Optional(
@@ -109,6 +112,7 @@ const ownUser = Type.Object({
   gender: Type.Optional(GenderWord),
   dateOfBirth: Type.Optional(WireDate),
   tag: Type.Optional(Type.String({ description: "Any text of the app." })),
+  language: Type.Optional(Type.String({ description: "Of mails: a BCP 47 tag." })),
   location: Type.Optional(WireLocation),
   profilePictureID: Type.Optional(Type.String({ description: "The id of the profile picture." })),
   profilePictureUrl: Type.Optional(Type.String({ description: "Reads its bytes without a token, for some time." })),
@@ -123,7 +127,7 @@ const ownUser = Type.Object({
 
 export const OwnUser = named("OwnUser", "A user, as the user sees it.", ownUser);
 
-const { emailVerified: _, ...sharedProperties } = ownUser.properties;
+const { emailVerified: _, language: __, ...sharedProperties } = ownUser.properties;
 
 /** What other users of the application see of a user: most optional fields are absent. */
 export const ShownUser = named(
@@ -204,6 +208,7 @@ export function presentProfile(user: ProfileRow): Static<typeof OwnUser> {
     ...(gender !== undefined && { gender }),
     ...(user.date_of_birth !== null && { dateOfBirth: formatDate(user.date_of_birth) }),
     ...(user.tag !== null && { tag: user.tag }),
+    ...(user.language !== null && { language: user.language }),
     ...(location !== undefined && { location }),
     celebMode: user.celeb_mode === 1,
     locationFuzzing: user.location_fuzzing === 1,

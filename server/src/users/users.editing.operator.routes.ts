@@ -6,6 +6,7 @@ import { changedText } from "../contract/wire.ts";
 import { lockRow } from "../db/lock.ts";
 import type { UserRow } from "../db/tables.ts";
 import { ApiError } from "../lib/errors.ts";
+import { languageTag } from "../lib/languages.ts";
 import { maskEmail } from "../lib/mail-addresses.ts";
 import type { MailRefusal } from "../mail/admission.ts";
 import type { PutMail } from "../mail/outbox.ts";
@@ -45,9 +46,11 @@ const createOperatedUser = operation({
   result: OperatedUserWithCounts,
   errors: ["ItemDoesNotExist", "ItemAlreadyExists"],
   async handle({ caller, path: { appid }, parameters, call }, services) {
-    const { database, passwords, clock, ids, statistics, events } = services;
-    const { username, password, email, firstName, lastName, gender, dateOfBirth, tag } = parameters;
+    const { database, passwords, newPasswords, policies, clock, ids, statistics, events } = services;
+    const { username, password, email, firstName, lastName, gender, dateOfBirth, tag, language } = parameters;
     await requireApplication(appid, database.reads);
+    const policy = await policies.load(appid);
+    if (policy !== undefined) await newPasswords.require(password, "password", policy.passwords);
     const user_name_key = requireUserNameKey(username);
     // Avoids hashing a password in vain.
     if ((await findUserByName(appid, username, database.reads)) !== undefined) throw userNameTaken();
@@ -67,6 +70,7 @@ const createOperatedUser = operation({
       gender: gender === undefined ? null : genders.indexOf(gender),
       date_of_birth: dateOfBirth ?? null,
       tag: tag ?? null,
+      language: languageTag(language ?? "") ?? null,
       created_at: clock.now(),
     });
     await database.write(async ({ queries, afterCommit }) => {

@@ -1,5 +1,6 @@
 import type { UserRow } from "../db/tables.ts";
 import { trimAddress } from "../lib/mail-addresses.ts";
+import type { NoticeKind } from "../mail/default-texts.ts";
 
 /** How long after its sign-in a token may change the address with immediate effect. */
 export const freshSignInMs = 600_000;
@@ -76,7 +77,7 @@ export function settledEmailColumns(
 
 export interface EmailNotice {
   readonly to: string;
-  readonly text: string;
+  readonly notice: NoticeKind;
   readonly isEstablished: boolean;
 }
 
@@ -92,18 +93,9 @@ export function emailNotices(
     .filter((address) => address !== null)
     .filter((address) => address !== after.email)
     .sort() // a fixed lock order prevents deadlocks between concurrent swaps of addresses
-    .map((to) => ({ to, isEstablished, text: to === addressForCodes(after, now) ? heldText : changedText }));
+    .map((to) => ({
+      to,
+      isEstablished,
+      notice: to === addressForCodes(after, now) ? ("addressHeld" as const) : ("addressChanged" as const),
+    }));
 }
-
-const changedText = [
-  "The e-mail address of your account was changed.",
-  "If that was not you, ask those who run the application for help.",
-].join("\n");
-
-const heldText = [
-  "The e-mail address of your account was changed. For seven days, codes",
-  "for a new password are still mailed to this address.",
-  "",
-  "If that was not you, ask for such a code now and set a new password.",
-  "That also makes this address the one of your account again.",
-].join("\n");

@@ -40,7 +40,7 @@ export async function updateUserDeleted(
   // User name keys are in lower case, so this one cannot collide.
   const user_name_key = `DELETED ${userId}`;
   const picture = { profile_picture_id: null, is_picture_shared: 0 };
-  const profile = { gender: null, date_of_birth: null, tag: null, ...picture, ...location };
+  const profile = { gender: null, date_of_birth: null, tag: null, language: null, ...picture, ...location };
   await updateUser(applicationId, userId, { ...cleared, ...profile, user_name_key, deleted_at: at }, queries);
   if (user !== undefined) await events.record(applicationId, userDeletedEvent(user), queries);
   await revocations.endUserTokens(applicationId, userId, transaction);

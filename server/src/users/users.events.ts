@@ -15,6 +15,7 @@ const ownFieldColumns: Readonly<Record<string, readonly (keyof UserRow)[]>> = {
   gender: ["gender"],
   dateOfBirth: ["date_of_birth"],
   tag: ["tag"],
+  language: ["language"],
   location: ["lat", "lng"],
   celebMode: ["celeb_mode"],
   locationFuzzing: ["location_fuzzing"],

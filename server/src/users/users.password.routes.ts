@@ -1,8 +1,11 @@
 import { setTimeout } from "node:timers/promises";
 import { type AuditEvent, calledBy, refusedWith } from "../audit/audit.events.ts";
 import { type HashTicket, userTicket } from "../auth/guard/hash-queue.ts";
+import type { Call } from "../contract/call.ts";
+import type { Caller } from "../contract/route.ts";
 import { type Static, Type } from "../contract/schema.ts";
 import { lockRow } from "../db/lock.ts";
+import type { UserRow } from "../db/tables.ts";
 import { ApiError } from "../lib/errors.ts";
 import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
@@ -12,8 +15,8 @@ import { addressForCodes, settledEmailColumns } from "./users.email.ts";
 import { userChangedEvent } from "./users.events.ts";
 import { RequestPasswordReset, ResetPassword, requirePlaceholder } from "./users.password.contract.ts";
 import { answerAfterMs } from "./users.password.delays.ts";
-import { findUser, findUserByName, updateUser } from "./users.store.ts";
-import { verifiedColumns } from "./users.verified-addresses.ts";
+import { findUser, updateUser } from "./users.store.ts";
+import { listUsersByNameOrAddress, verifiedColumns } from "./users.verified-addresses.ts";
 
 const requestPasswordReset = operation({
   method: "POST",
@@ -34,27 +37,42 @@ const requestPasswordReset = operation({
     const { database, background, resetDelays } = services;
     resetDelays.requireSlot(applicationId);
     const event: AuditEvent = { ...calledBy(caller, call), action: "requestPasswordReset" };
-    background.run("mailResetCode", () => mailResetCode(applicationId, parameters, event, services));
+    background.run("mailResetCode", () =>
+      mailResetCodes(caller, { ...parameters, language: call.language }, event, services),
+    );
     await database.outsideTransaction("a request for a code", () => resetDelays.wait(applicationId));
     return true as const;
   },
 });
 
-async function mailResetCode(
-  applicationId: string,
-  { userName, subject, body }: Static<typeof RequestPasswordReset>,
+type ResetRequest = Static<typeof RequestPasswordReset> & Pick<Call, "language">;
+
+async function mailResetCodes(
+  { applicationId, policy }: Caller,
+  request: ResetRequest,
   event: AuditEvent,
   services: Services,
 ): Promise<void> {
-  const { database, mailer, mails, audit } = services;
+  const { database, mailer, clock } = services;
   await mailer.load(); // also for unknown users, so that timing does not reveal them
-  const found = await findUserByName(applicationId, userName, database.reads);
-  if (found === undefined) return;
+  const { userName } = request;
+  const users = await listUsersByNameOrAddress(applicationId, userName, policy, clock.now(), database.reads);
+  for (const user of users) await mailResetCode(user, request, event, services);
+}
+
+async function mailResetCode(
+  { application_id: applicationId, id: userId }: UserRow,
+  { subject, body, language }: ResetRequest,
+  event: AuditEvent,
+  services: Services,
+): Promise<void> {
+  const { database, mails, audit } = services;
   const put = await database.write(({ queries }) =>
     putMailWithCode(
       {
-        ...{ applicationId, userId: found.id, kind: "resetCode", addressOf: addressForCodes },
+        ...{ applicationId, userId, kind: "resetCode", addressOf: addressForCodes },
         text: { given: { subject, body } },
+        language,
       },
       services,
       queries,
@@ -65,7 +83,7 @@ async function mailResetCode(
   if (put.refusedFor === "form") {
     await audit.note({
       ...event,
-      target: found.id,
+      target: userId,
       details: { ...refusedWith("ParameterOutOfRange").details, reason: "email" },
     });
   }
@@ -87,19 +105,18 @@ const resetPassword = operation({
   errors: [],
   async handle({ caller, parameters, call }, services) {
     const answerAt = performance.now() + answerAfterMs;
-    const { database, audit } = services;
-    const { applicationId } = caller;
-    const user = await findUserByName(applicationId, parameters.userName, database.reads);
-    const event: AuditEvent = { ...calledBy(caller, call), action: "resetPassword", target: user?.id };
-    const isSet =
-      user !== undefined &&
-      (await setPassword(
-        { applicationId, userId: user.id },
-        parameters,
-        event,
-        userTicket(applicationId, call, user.id),
-        services,
-      ));
+    const { database, audit, clock } = services;
+    const { applicationId, policy } = caller;
+    const { userName, newPassword } = parameters;
+    await services.newPasswords.require(newPassword, "newPassword", policy.passwords);
+    const users = await listUsersByNameOrAddress(applicationId, userName, policy, clock.now(), database.reads);
+    const event: AuditEvent = { ...calledBy(caller, call), action: "resetPassword", target: users[0]?.id };
+    let isSet = false;
+    for (const { id: userId } of users) {
+      if (isSet) break;
+      const ticket = userTicket(applicationId, call, userId);
+      isSet = await setPassword({ applicationId, userId }, parameters, { ...event, target: userId }, ticket, services);
+    }
     if (!isSet) await audit.note({ ...event, ...refusedWith("ParameterOutOfRange") });
     await database.outsideTransaction("an answer", () => setTimeout(Math.max(0, answerAt - performance.now())));
     if (!isSet)

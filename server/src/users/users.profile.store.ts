@@ -41,18 +41,24 @@ export async function storeProfile(
   return now;
 }
 
-/** Writes the notices of a changed address, if it changed. @returns the mails to settle */
+/**
+ * Writes the notices of a changed address, if it changed.
+ *
+ * @param language of the call, for a user whose language is unknown
+ * @returns the mails to settle
+ */
 export async function putEmailNotices(
   before: UserRow,
   now: UserRow,
   { mails }: Pick<Services, "mails">,
   queries: Queries,
+  language?: string,
 ): Promise<PutMail[]> {
   if (now.email === before.email) return [];
   const { application_id: applicationId, id: userId } = now;
   const put: PutMail[] = [];
   for (const notice of emailNotices(before, now, now.modified_at)) {
-    put.push(await mails.putNotice({ applicationId, userId, ...notice }, queries));
+    put.push(await mails.putNotice({ applicationId, userId, language: now.language ?? language, ...notice }, queries));
   }
   return put;
 }

@@ -1,15 +1,13 @@
-import { calledBy, refusedWith } from "../audit/audit.events.ts";
-import { type HashTicket, userTicket } from "../auth/guard/hash-queue.ts";
+import { calledBy } from "../audit/audit.events.ts";
+import { userTicket } from "../auth/guard/hash-queue.ts";
 import { lockSession, noteRenewals, updateSession } from "../auth/token-renewals.ts";
 import { insertUserToken, listUserTokens } from "../auth/user-tokens.ts";
-import type { Call } from "../contract/call.ts";
-import type { Caller } from "../contract/route.ts";
-import { type Static, Type } from "../contract/schema.ts";
+import { Type } from "../contract/schema.ts";
 import type { Queries } from "../db/database.ts";
 import type { UserRow } from "../db/tables.ts";
 import { ApiError } from "../lib/errors.ts";
+import { languageTag } from "../lib/languages.ts";
 import type { Location } from "../lib/locations.ts";
-import { userNameKey } from "../lib/user-name-keys.ts";
 import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
 import { sessionMsDefault } from "../tenancy/application-settings.ts";
@@ -18,7 +16,6 @@ import {
   DeviceToken,
   genders,
   ListTokens,
-  LoginUser,
   presentOwnUser,
   presentUserToken,
   RenewedToken,
@@ -27,16 +24,9 @@ import {
   UserWithToken,
 } from "./users.contract.ts";
 import { requireUserNameKey, userNameTaken } from "./users.names.ts";
-import { isRecognitionDue, recognizeDevice } from "./users.recognized-devices.ts";
+import { recognizeDevice } from "./users.recognized-devices.ts";
 import { recordSignIn, signOut } from "./users.signing.ts";
-import {
-  findUserByName,
-  findUserForLogin,
-  insertUser,
-  newUserRow,
-  updateUser,
-  updateUserLogin,
-} from "./users.store.ts";
+import { findUserByName, insertUser, newUserRow, updateUser } from "./users.store.ts";
 
 /** Renewal of user tokens (spec/authentication#renewal). */
 const renewToken = operation({
@@ -97,6 +87,7 @@ const createUser = operation({
     const { database, tokens, passwords, pictureUrl, clock, ids, statistics, events } = services;
     const { applicationId, deviceId, isTest = false } = caller;
     const nameKey = requireUserNameKey(parameters.username);
+    await services.newPasswords.require(parameters.password, "password", caller.policy.passwords);
     const isTaken = (await findUserByName(applicationId, parameters.username, database.reads)) !== undefined;
     if (isTaken) throw userNameTaken(); // avoids hashing a password in vain; the insert below decides
     const password_hash = await passwords.hash(parameters.password, userTicket(applicationId, call));
@@ -115,6 +106,7 @@ const createUser = operation({
       gender: parameters.gender === undefined ? null : genders.indexOf(parameters.gender),
       date_of_birth: parameters.dateOfBirth ?? null,
       tag: parameters.tag ?? null,
+      language: languageTag(parameters.language ?? "") ?? null,
       created_at: now,
     });
     const created = await database.write(async ({ queries, afterCommit }) => {
@@ -147,105 +139,6 @@ async function locateUser(
   const located = await fuzzing.locateAs("profile", { applicationId, userId, setterId: userId, location }, queries);
   await updateUser(applicationId, userId, located, queries);
   return { ...user, ...located };
-}
-
-const loginUser = operation({
-  method: "POST",
-  path: "/users/login",
-  operation: "loginUser",
-  summary: "Log in a user",
-  description:
-    "Answers with the profile and a new user token for this device. After too many wrong passwords, attempts are RateLimitExceeded.",
-  tag: "Users",
-  caller: "device",
-  addressLimit: "logins",
-  parameters: LoginUser,
-  status: 200,
-  result: UserWithToken,
-  errors: ["AuthBadUsernameOrPassword"],
-  async handle({ caller, call, parameters }, services) {
-    const { database, tokens, passwords, pictureUrl, clock, events } = services;
-    const { applicationId, deviceId } = caller;
-    const { found, ticket } = await requireLogin(parameters, caller, call, services);
-    const from = found.password_hash;
-    const rehash = passwords.isOutdated(from)
-      ? { rehash: { from, to: await passwords.hash(parameters.password, ticket) } }
-      : {};
-    // Issued with the version read before the check, so that a concurrent password change revokes this token.
-    const { token, row } = tokens.issueUserToken(caller, { id: found.id, tokenVersion: found.token_version });
-    const user = await database.write(async ({ queries }) => {
-      const login = { userId: found.id, at: clock.now(), ...rehash };
-      const updated = await updateUserLogin(applicationId, login, queries);
-      if (updated === undefined) throw new ApiError("AuthBadUsernameOrPassword");
-      await insertUserToken(row, queries);
-      if (isRecognitionDue(found.recognized_at, login.at)) {
-        const device = { application_id: applicationId, user_id: found.id, device_id: deviceId };
-        await recognizeDevice({ ...device, recognized_at: login.at }, queries);
-      }
-      await recordSignIn(applicationId, found.id, false, events, queries);
-      return updated;
-    });
-    return { ...presentOwnUser(user, pictureUrl), ...token };
-  },
-});
-
-type FoundUser = Awaited<ReturnType<typeof findUserForLogin>>;
-
-/**
- * Verifies the password of a user who may log in.
- *
- * @returns the user, and the ticket for another hash of its password
- * @throws ApiError AuthBadUsernameOrPassword, AuthUserAccountDisabled; and those of `SignInGuard.check`
- */
-async function requireLogin(
-  parameters: Static<typeof LoginUser>,
-  caller: Caller,
-  call: Call,
-  services: Services,
-): Promise<{ found: NonNullable<FoundUser>; ticket: HashTicket }> {
-  const { database, audit } = services;
-  const found = await findUserForLogin(caller.applicationId, parameters.username, caller.deviceId, database.reads);
-  const { isRight, ticket } = await checkPassword(parameters, found, caller, call, services);
-  const refused =
-    found === undefined || !isRight
-      ? "AuthBadUsernameOrPassword"
-      : found.disabled_at !== null && "AuthUserAccountDisabled";
-  if (found === undefined || refused) {
-    const condition = refused || "AuthBadUsernameOrPassword";
-    const event = { ...calledBy(caller, call), action: "loginUser", target: found?.id };
-    await audit.note({ ...event, ...refusedWith(condition) });
-    throw new ApiError(condition);
-  }
-  return { found, ticket };
-}
-
-async function checkPassword(
-  { username, password }: Static<typeof LoginUser>,
-  found: FoundUser,
-  caller: Caller,
-  call: Call,
-  { database, signInGuard, passwords }: Services,
-): Promise<{ isRight: boolean; ticket: HashTicket }> {
-  const { applicationId, deviceId } = caller;
-  const nameKey = userNameKey(username);
-  const isOwnToken = caller.userId !== undefined && caller.userId === found?.id;
-  const isRecognizedDevice = (found?.recognized_at ?? null) !== null;
-  const recognizedOrigin = isRecognizedDevice || isOwnToken ? deviceId : undefined;
-  const storedHash = found?.password_hash || undefined; // users of social logins have no hash
-  const signal = call.whenGone?.();
-  const attempt = { applicationId, nameKey, deviceId, address: call.address, recognizedOrigin, signal };
-  let ticket = userTicket(applicationId, call);
-  // Outside the transaction, so that the rollback of a batch does not uncount the attempts.
-  const isRight = await database.outsideTransaction(
-    `login ${storedHash} ${nameKey} ${password}`,
-    () =>
-      signInGuard.check(attempt, (isRecognized) => {
-        if (isRecognized) ticket = userTicket(applicationId, call, found?.id);
-        return passwords.verify(storedHash, password, ticket);
-      }),
-    { hasEffect: true },
-  );
-  return { isRight, ticket };
 }
 
 const logoutUser = operation({
@@ -317,5 +210,5 @@ const endToken = operation({
   },
 });
 
-/** Sign-up, login, logout, and the user's tokens (spec/users#sign-up-login-logout). */
-export const userSessionOperations = [createUser, loginUser, logoutUser, renewToken, listTokens, endToken];
+/** Sign-up, logout, and the user's tokens (spec/users#sign-up-login-logout). */
+export const userSessionOperations = [createUser, logoutUser, renewToken, listTokens, endToken];

@@ -38,6 +38,7 @@ export function newUserRow(
     held_until: null,
     email_changed_at: null,
     verified_email_key: null,
+    language: null,
     ...user,
   };
 }
@@ -62,6 +63,7 @@ const profileColumns = [
   ...(["application_id", "id", "user_name", "first_name", "last_name", "email", "gender", "date_of_birth"] as const),
   ...([
     "verified_email_key",
+    "language",
     "tag",
     "lat",
     "lng",
@@ -118,13 +120,34 @@ export async function findUserForLogin(
   userName: string,
   deviceId: string,
   queries: Queries,
-): Promise<(UserRow & { recognized_at: number | null }) | undefined> {
+): Promise<LoginRow | undefined> {
   const key = userNameKey(userName);
   const former = formerUserNameKey(userName);
   const given = { applicationId, deviceId };
-  const [exact] = former === key ? [] : await findForLogin(queries, { ...given, userNameKey: former });
+  const [exact] = former === key ? [] : await findForLogin(queries, { ...given, key: former });
   if (exact !== undefined) return exact;
-  const [row] = await findForLogin(queries, { ...given, userNameKey: key });
+  const [row] = await findForLogin(queries, { ...given, key });
+  return row;
+}
+
+/** Like {@link findUserForLogin}, for the user who has verified the address of this key. */
+export async function findUserForLoginByAddress(
+  applicationId: string,
+  key: string,
+  deviceId: string,
+  queries: Queries,
+): Promise<LoginRow | undefined> {
+  const [row] = await findForLoginByAddress(queries, { applicationId, deviceId, key });
+  return row;
+}
+
+/** The user who has verified the address of this key. */
+export async function findUserByAddress(
+  applicationId: string,
+  key: string,
+  queries: Queries,
+): Promise<UserRow | undefined> {
+  const [row] = await findByAddress(queries, { applicationId, key });
   return row;
 }
 
@@ -235,20 +258,33 @@ const findByName = prepare<{ applicationId: string; userNameKey: string }, UserR
     .where("user_name_key", "=", parameter("userNameKey")),
 );
 
-const findForLogin = prepare<
-  { applicationId: string; userNameKey: string; deviceId: string },
-  UserRow & { recognized_at: number | null }
->((queries, parameter) =>
+const findByAddress = prepare<{ applicationId: string; key: string }, UserRow>((queries, parameter) =>
   queries
-    .selectFrom("users as user")
-    .leftJoin("recognized_devices as recognized", (join) =>
-      join
-        .onRef("recognized.application_id", "=", "user.application_id")
-        .onRef("recognized.user_id", "=", "user.id")
-        .on("recognized.device_id", "=", parameter("deviceId")),
-    )
-    .selectAll("user")
-    .select("recognized.recognized_at")
-    .where("user.application_id", "=", parameter("applicationId"))
-    .where("user.user_name_key", "=", parameter("userNameKey")),
+    .selectFrom("users")
+    .selectAll()
+    .where("application_id", "=", parameter("applicationId"))
+    .where("verified_email_key", "=", parameter("key")),
 );
+
+/** A user with the time of the last sign-in from a device. */
+export type LoginRow = UserRow & { readonly recognized_at: number | null };
+
+const findForLogin = prepareForLogin("user_name_key");
+const findForLoginByAddress = prepareForLogin("verified_email_key");
+
+function prepareForLogin(column: "user_name_key" | "verified_email_key") {
+  return prepare<{ applicationId: string; key: string; deviceId: string }, LoginRow>((queries, parameter) =>
+    queries
+      .selectFrom("users as user")
+      .leftJoin("recognized_devices as recognized", (join) =>
+        join
+          .onRef("recognized.application_id", "=", "user.application_id")
+          .onRef("recognized.user_id", "=", "user.id")
+          .on("recognized.device_id", "=", parameter("deviceId")),
+      )
+      .selectAll("user")
+      .select("recognized.recognized_at")
+      .where("user.application_id", "=", parameter("applicationId"))
+      .where(`user.${column}`, "=", parameter("key")),
+  );
+}

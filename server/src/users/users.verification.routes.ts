@@ -43,7 +43,7 @@ const requestEmailCode = operation({
   status: 200,
   result: Type.Literal(true),
   errors: ["ParameterMissingRequiredValue"],
-  async handle({ caller, parameters }, services) {
+  async handle({ caller, parameters, call }, services) {
     const { applicationId, userId } = caller;
     const { email, subject, body } = parameters;
     if (email !== undefined) requireAddress(email);
@@ -55,6 +55,7 @@ const requestEmailCode = operation({
           ...{ applicationId, userId, kind: "verifyCode" },
           addressOf: (user) => email ?? (user.email === null ? null : requireAddress(trimAddress(user.email))),
           text: isOwnText ? {} : { given: { subject, body } },
+          language: call.language,
         },
         services,
         queries,
@@ -110,7 +111,13 @@ const verifyEmail = operation({
         ? undefined
         : await verifyPassword(caller, call, { currentPassword }, event, services);
     const put = await database.write(async (transaction) => {
-      const notices = await storeVerified(code, caller, password, services, transaction.queries);
+      const notices = await storeVerified(
+        code,
+        caller,
+        { password, language: call.language },
+        services,
+        transaction.queries,
+      );
       await audit.recordRepeatable(event, transaction);
       return notices;
     });
@@ -127,7 +134,7 @@ function wrongCode(): ApiError {
 async function storeVerified(
   code: StoredCode,
   caller: UserCaller,
-  password: VerifiedPassword | undefined,
+  { password, language }: { readonly password: VerifiedPassword | undefined; readonly language: string | undefined },
   services: Services,
   queries: Queries,
 ): Promise<PutMail[]> {
@@ -146,7 +153,7 @@ async function storeVerified(
     modified_at: clock.now(),
   };
   const now = await storeProfile(before, changed, false, services, queries);
-  return putEmailNotices(before, now, services, queries);
+  return putEmailNotices(before, now, services, queries, language);
 }
 
 /** Verification and change of the address by a mailed code (spec/users#verified-addresses). */

@@ -1,8 +1,11 @@
+import type { ApplicationPolicy } from "../contract/policy.ts";
 import type { Queries } from "../db/database.ts";
 import type { Dialect } from "../db/dialect.ts";
 import { lockName } from "../db/lock.ts";
 import type { UserRow } from "../db/tables.ts";
 import { addressKey } from "../lib/mail-addresses.ts";
+import { addressForCodes } from "./users.email.ts";
+import { findUserByAddress, findUserByName } from "./users.store.ts";
 
 type AddressColumns = Pick<UserRow, "application_id" | "id" | "email" | "verified_email_key">;
 
@@ -13,6 +16,35 @@ export function isEmailVerified({
 }: Pick<UserRow, "email" | "verified_email_key">): boolean {
   // A process of an earlier version may have changed the address, and left the key of the former one.
   return key !== null && email !== null && addressKey(email) === key;
+}
+
+/**
+ * Whether the verified address signs the user in, and receives codes: not while they go to the former address, because
+ * the client that changed the address did not prove to be the user.
+ */
+export function mayUseAddress(user: UserRow, now: number): boolean {
+  const address = addressForCodes(user, now);
+  return isEmailVerified(user) && address !== null && addressKey(address) === user.verified_email_key;
+}
+
+/** Whether a user name may also be a verified address (spec/users#sign-in-by-address). */
+export function isAddress(userName: string, { signsInByEmail }: Pick<ApplicationPolicy, "signsInByEmail">): boolean {
+  return signsInByEmail && userName.includes("@");
+}
+
+/** Returns the user of a name and, where addresses sign in, the user who has verified the address. */
+export async function listUsersByNameOrAddress(
+  applicationId: string,
+  userName: string,
+  policy: Pick<ApplicationPolicy, "signsInByEmail">,
+  now: number,
+  queries: Queries,
+): Promise<readonly UserRow[]> {
+  const named = await findUserByName(applicationId, userName, queries);
+  const key = isAddress(userName, policy) ? addressKey(userName) : undefined;
+  const found = key && (await findUserByAddress(applicationId, key, queries));
+  const others = found && found.id !== named?.id && mayUseAddress(found, now) ? [found] : [];
+  return named === undefined ? others : [named, ...others];
 }
 
 /**

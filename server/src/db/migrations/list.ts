@@ -3,6 +3,7 @@ import { usersByName } from "./0061-users-by-name.ts";
 import { deploymentFacts } from "./0062-deployment-facts.ts";
 import { checkinsOccurred } from "./0063-checkins-occurred.ts";
 import { verifiedAddresses } from "./0064-verified-addresses.ts";
+import { languages } from "./0065-languages.ts";
 import type { Migration } from "./migration.ts";
 
 /**
@@ -15,6 +16,7 @@ export const migrations: readonly Migration[] = [
   deploymentFacts,
   checkinsOccurred,
   verifiedAddresses,
+  languages,
 ];
 
 /**

@@ -1,0 +1,168 @@
+import { calledBy, refusedWith } from "../audit/audit.events.ts";
+import { type HashTicket, userTicket } from "../auth/guard/hash-queue.ts";
+import type { SignInAttempt } from "../auth/guard/sign-in-guard.ts";
+import { insertUserToken } from "../auth/user-tokens.ts";
+import type { Call } from "../contract/call.ts";
+import type { Caller } from "../contract/route.ts";
+import type { Static } from "../contract/schema.ts";
+import { ApiError } from "../lib/errors.ts";
+import { addressKey } from "../lib/mail-addresses.ts";
+import { userNameKey } from "../lib/user-name-keys.ts";
+import { operation } from "../operations/operation.ts";
+import type { Services } from "../operations/services.ts";
+import { LoginUser, presentOwnUser, UserWithToken } from "./users.contract.ts";
+import { isRecognitionDue, recognizeDevice } from "./users.recognized-devices.ts";
+import { recordSignIn } from "./users.signing.ts";
+import { findUserForLogin, findUserForLoginByAddress, type LoginRow, updateUserLogin } from "./users.store.ts";
+import { isAddress, mayUseAddress } from "./users.verified-addresses.ts";
+
+const loginUser = operation({
+  method: "POST",
+  path: "/users/login",
+  operation: "loginUser",
+  summary: "Log in a user",
+  description:
+    "Answers with the profile and a new user token for this device. After too many wrong passwords, attempts are RateLimitExceeded.",
+  tag: "Users",
+  caller: "device",
+  addressLimit: "logins",
+  parameters: LoginUser,
+  status: 200,
+  result: UserWithToken,
+  errors: ["AuthBadUsernameOrPassword"],
+  async handle({ caller, call, parameters }, services) {
+    const { database, tokens, passwords, pictureUrl, clock, events } = services;
+    const { applicationId, deviceId } = caller;
+    const { found, ticket } = await requireLogin(parameters, caller, call, services);
+    const from = found.password_hash;
+    const rehash = passwords.isOutdated(from)
+      ? { rehash: { from, to: await passwords.hash(parameters.password, ticket) } }
+      : {};
+    // Issued with the version read before the check, so that a concurrent password change revokes this token.
+    const { token, row } = tokens.issueUserToken(caller, { id: found.id, tokenVersion: found.token_version });
+    const user = await database.write(async ({ queries }) => {
+      const login = { userId: found.id, at: clock.now(), ...rehash };
+      const updated = await updateUserLogin(applicationId, login, queries);
+      if (updated === undefined) throw new ApiError("AuthBadUsernameOrPassword");
+      await insertUserToken(row, queries);
+      if (isRecognitionDue(found.recognized_at, login.at)) {
+        const device = { application_id: applicationId, user_id: found.id, device_id: deviceId };
+        await recognizeDevice({ ...device, recognized_at: login.at }, queries);
+      }
+      await recordSignIn(applicationId, found.id, false, events, queries);
+      return updated;
+    });
+    return { ...presentOwnUser(user, pictureUrl), ...token };
+  },
+});
+
+/** The user whose password was given, and the ticket for another hash of it. */
+interface Login {
+  readonly found: LoginRow;
+  readonly ticket: HashTicket;
+}
+
+/**
+ * Verifies the password of a user who may log in.
+ *
+ * @throws ApiError AuthBadUsernameOrPassword, AuthUserAccountDisabled; and those of `SignInGuard.check`
+ */
+async function requireLogin(
+  parameters: Static<typeof LoginUser>,
+  caller: Caller,
+  call: Call,
+  services: Services,
+): Promise<Login> {
+  const candidates = await listCandidates(parameters.username, caller, services);
+  const login = await checkPassword(parameters.password, candidates, caller, call, services);
+  const refused =
+    login === undefined ? "AuthBadUsernameOrPassword" : login.found.disabled_at !== null && "AuthUserAccountDisabled";
+  if (login === undefined || refused) {
+    const condition = refused || "AuthBadUsernameOrPassword";
+    const target = login?.found.id ?? candidates.find(({ user }) => user !== undefined)?.user?.id;
+    const event = { ...calledBy(caller, call), action: "loginUser", target };
+    await services.audit.note({ ...event, ...refusedWith(condition) });
+    throw new ApiError(condition);
+  }
+  return login;
+}
+
+/** A user whose password may be meant, or the place of one: whether there is one must not be observable. */
+interface Candidate {
+  readonly user: LoginRow | undefined;
+  /** Counts the guesses. */
+  readonly nameKey: string;
+}
+
+/** Returns the user of the name, and the user who has verified the address, where addresses sign in. */
+async function listCandidates(username: string, caller: Caller, { database, clock }: Services): Promise<Candidate[]> {
+  const { applicationId, deviceId, policy } = caller;
+  const named = await findUserForLogin(applicationId, username, deviceId, database.reads);
+  const ofName = { user: named, nameKey: userNameKey(username) };
+  if (!isAddress(username, policy)) return [ofName];
+  const key = addressKey(username);
+  const found = key && (await findUserForLoginByAddress(applicationId, key, deviceId, database.reads));
+  const user = found && found.id !== named?.id && mayUseAddress(found, clock.now()) ? found : undefined;
+  // Not the user's name: a wait that guesses for the name have caused would tell whose address it is.
+  const ofAddress = { user, nameKey: `address ${key ?? username}` };
+  // A recognized device of the user does not wait for guesses of others for a name that no user has.
+  const isRecognized = named === undefined && (user?.recognized_at ?? null) !== null;
+  return isRecognized ? [ofAddress, ofName] : [ofName, ofAddress];
+}
+
+/** Thrown out of the check of the name, so that it neither counts as a wrong password nor resets the wrong ones. */
+class IsOfAddress extends Error {
+  readonly login: Login;
+
+  constructor(login: Login) {
+    super();
+    this.login = login;
+  }
+}
+
+/**
+ * Verifies a password for each candidate until it is right, so that a refusal costs as many hashes as there are
+ * candidates. The guesses count for each of them.
+ */
+async function checkPassword(
+  password: string,
+  [candidate, ...others]: readonly Candidate[],
+  caller: Caller,
+  call: Call,
+  services: Services,
+): Promise<Login | undefined> {
+  if (candidate === undefined) return undefined;
+  const { database, signInGuard, passwords } = services;
+  const { applicationId, deviceId } = caller;
+  const { user: found, nameKey } = candidate;
+  const isOwnToken = caller.userId !== undefined && caller.userId === found?.id;
+  const isRecognizedDevice = (found?.recognized_at ?? null) !== null;
+  const recognizedOrigin = isRecognizedDevice || isOwnToken ? deviceId : undefined;
+  const storedHash = found?.password_hash || undefined; // users of social logins have no hash
+  const signal = call.whenGone?.();
+  const attempt: SignInAttempt = { applicationId, nameKey, deviceId, address: call.address, recognizedOrigin, signal };
+  let ticket = userTicket(applicationId, call);
+  async function check(): Promise<Login | undefined> {
+    const isRight = await signInGuard.check(attempt, async (isRecognized) => {
+      if (isRecognized) ticket = userTicket(applicationId, call, found?.id);
+      if (await passwords.verify(storedHash, password, ticket)) return true;
+      const other = await checkPassword(password, others, caller, call, services);
+      if (other !== undefined) throw new IsOfAddress(other);
+      return false;
+    });
+    return isRight && found !== undefined ? { found, ticket } : undefined;
+  }
+  // Outside the transaction, so that the rollback of a batch does not uncount the attempts.
+  return database.outsideTransaction(
+    `login ${storedHash} ${nameKey} ${password}`,
+    () =>
+      check().catch((error) => {
+        if (error instanceof IsOfAddress) return error.login;
+        throw error;
+      }),
+    { hasEffect: true },
+  );
+}
+
+/** Login with a password (spec/users#log-in, spec/users#sign-in-by-address). */
+export const userLoginOperations = [loginUser];
