@@ -135,7 +135,7 @@ describe("rollcall apps configure", () => {
     const [first, ...problems] = stderr.trimEnd().split("\n");
     assert.equal(first, "Wrong application settings:");
     assert.deepEqual(problems, [
-      '  the file has an unknown member "oicd"; it can have oidc, retention, quotas, tokenLifetimes, disabledOperations, origins, signedRequests, limits, mail, locationData, debug, email, events, rehearsal, webhooks',
+      '  the file has an unknown member "oicd"; it can have oidc, retention, quotas, tokenLifetimes, disabledOperations, origins, signedRequests, limits, mail, locationData, debug, email, signIn, passwords, events, rehearsal, webhooks',
       "  oidc.google.jwksUrl must be an https:// URL without a password (http:// on this machine only)",
     ]);
     assert.deepEqual(await stored(appid), {});

@@ -110,13 +110,19 @@ async function listCandidates(username: string, caller: Caller, { database, cloc
   return isRecognized ? [ofAddress, ofName] : [ofName, ofAddress];
 }
 
-/** Thrown out of the check of the name, so that it neither counts as a wrong password nor resets the wrong ones. */
-class IsOfAddress extends Error {
-  readonly login: Login;
+/** Which candidate has the password, and whether its device was recognized; the same in a repeated transaction. */
+interface Match {
+  readonly index: number;
+  readonly isRecognized: boolean;
+}
 
-  constructor(login: Login) {
+/** Thrown out of the check of the name, so that it neither counts as a wrong password nor resets the wrong ones. */
+class IsOfAnother extends Error {
+  readonly match: Match;
+
+  constructor(match: Match) {
     super();
-    this.login = login;
+    this.match = match;
   }
 }
 
@@ -126,42 +132,50 @@ class IsOfAddress extends Error {
  */
 async function checkPassword(
   password: string,
-  [candidate, ...others]: readonly Candidate[],
+  candidates: readonly Candidate[],
   caller: Caller,
   call: Call,
-  services: Services,
+  { database, signInGuard, passwords }: Services,
 ): Promise<Login | undefined> {
-  if (candidate === undefined) return undefined;
-  const { database, signInGuard, passwords } = services;
   const { applicationId, deviceId } = caller;
-  const { user: found, nameKey } = candidate;
-  const isOwnToken = caller.userId !== undefined && caller.userId === found?.id;
-  const isRecognizedDevice = (found?.recognized_at ?? null) !== null;
-  const recognizedOrigin = isRecognizedDevice || isOwnToken ? deviceId : undefined;
-  const storedHash = found?.password_hash || undefined; // users of social logins have no hash
   const signal = call.whenGone?.();
-  const attempt: SignInAttempt = { applicationId, nameKey, deviceId, address: call.address, recognizedOrigin, signal };
-  let ticket = userTicket(applicationId, call);
-  async function check(): Promise<Login | undefined> {
+
+  async function check(index: number): Promise<Match | undefined> {
+    const candidate = candidates[index];
+    if (candidate === undefined) return undefined;
+    const { user: found, nameKey } = candidate;
+    const isOwnToken = caller.userId !== undefined && caller.userId === found?.id;
+    const isRecognizedDevice = (found?.recognized_at ?? null) !== null;
+    const recognizedOrigin = isRecognizedDevice || isOwnToken ? deviceId : undefined;
+    const storedHash = found?.password_hash || undefined; // users of social logins have no hash
+    const { address } = call;
+    const attempt: SignInAttempt = { applicationId, nameKey, deviceId, address, recognizedOrigin, signal };
+    let match: Match = { index, isRecognized: false };
     const isRight = await signInGuard.check(attempt, async (isRecognized) => {
-      if (isRecognized) ticket = userTicket(applicationId, call, found?.id);
+      match = { index, isRecognized };
+      const ticket = userTicket(applicationId, call, isRecognized ? found?.id : undefined);
       if (await passwords.verify(storedHash, password, ticket)) return true;
-      const other = await checkPassword(password, others, caller, call, services);
-      if (other !== undefined) throw new IsOfAddress(other);
+      const other = await check(index + 1);
+      if (other !== undefined) throw new IsOfAnother(other);
       return false;
     });
-    return isRight && found !== undefined ? { found, ticket } : undefined;
+    return isRight ? match : undefined;
   }
+
+  const hashes = candidates.map(({ user, nameKey }) => `${user?.password_hash} ${nameKey}`).join();
   // Outside the transaction, so that the rollback of a batch does not uncount the attempts.
-  return database.outsideTransaction(
-    `login ${storedHash} ${nameKey} ${password}`,
+  const match = await database.outsideTransaction(
+    `login ${hashes} ${password}`,
     () =>
-      check().catch((error) => {
-        if (error instanceof IsOfAddress) return error.login;
+      check(0).catch((error) => {
+        if (error instanceof IsOfAnother) return error.match;
         throw error;
       }),
     { hasEffect: true },
   );
+  const found = match && candidates[match.index]?.user;
+  if (match === undefined || found === undefined) return undefined;
+  return { found, ticket: userTicket(applicationId, call, match.isRecognized ? found.id : undefined) };
 }
 
 /** Login with a password (spec/users#log-in, spec/users#sign-in-by-address). */
