@@ -11,7 +11,7 @@ const usage = `Usage: npm run test:fuzz -- [options]
 Starts its own servers, and calls every operation of their OpenAPI documents as every kind of caller, with values that are
 valid, nearly valid, or hostile. A failure is an undeclared response, a 5xx, or a text of another user in a response.
 
-  --calls N         number of calls (60000: seven tenths on SQLite, the rest on PostgreSQL)
+  --calls N         number of calls (100000: seven tenths on SQLite, the rest on PostgreSQL)
   --seed S          make the same random choices as the run that printed this seed
   --engine E        sqlite or postgres (both)
   --operation ID    call this operation only, such as createCheckin; may be given several times
@@ -70,7 +70,7 @@ function readOptions(): { readonly seed: number; readonly runs: readonly RunOpti
       process.stdout.write(usage);
       return undefined;
     }
-    const calls = readCount("calls", values.calls ?? "60000");
+    const calls = readCount("calls", values.calls ?? "100000");
     const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : readCount("seed", values.seed);
     const { engine, operation: only = [] } = values;
     if (engine !== undefined && engine !== "sqlite" && engine !== "postgres")

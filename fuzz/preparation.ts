@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "./actors.ts";
 import type { Operation } from "./document.ts";
 import type { Random } from "./random.ts";
@@ -69,7 +70,12 @@ async function requestEmailCode(
   } catch {
     return undefined; // rate limited, or the user has been deleted
   }
-  const verifyCode = findCode(mark, dataDir);
+  let verifyCode: string | undefined;
+  // The mail is written after the response.
+  for (let tries = 0; tries < 20 && verifyCode === undefined; tries += 1) {
+    await sleep(25);
+    verifyCode = findCode(mark, dataDir);
+  }
   return verifyCode === undefined ? undefined : { values: { verifyCode, currentPassword: undefined }, caller: user };
 }
 
