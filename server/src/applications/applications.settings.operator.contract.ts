@@ -1,5 +1,6 @@
 import { applicationPathParameters } from "../auth/operated-application.ts";
 import type { RawParameters } from "../contract/call.ts";
+import type { EmailSettings, PasswordSettings, SignInSettings } from "../contract/policy.ts";
 import { enumeration, named, type Properties, type Static, Type } from "../contract/schema.ts";
 import { Choice, Flag, List, Members, RawJson, Text } from "../contract/wire.ts";
 import { signingSecretCharacters } from "../lib/secrets.ts";
@@ -7,13 +8,11 @@ import {
   type ApplicationLimits,
   type ApplicationSettings,
   callsMax,
-  type EmailSettings,
   type EventSettings,
   type eventRecordingWords,
   eventRetentionDaysMax,
   type GivenLimit,
   type locationDataWords,
-  type PasswordSettings,
   passwordLength,
   perSecondMin,
   type Quotas,
@@ -21,7 +20,6 @@ import {
   readApplicationSettings,
   type rehearsalWords,
   retentionDaysMax,
-  type SignInSettings,
   sessionMsDefault,
   sessionMsMin,
   textsMax,

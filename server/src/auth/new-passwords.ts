@@ -1,17 +1,10 @@
 import { hash } from "node:crypto";
 import type { Config } from "../config/config.ts";
 import type { Log } from "../config/log.ts";
+import type { PasswordSettings } from "../contract/policy.ts";
 import type { Database } from "../db/database.ts";
 import { type Outgoing, OutgoingError } from "../http/outgoing/outgoing.ts";
 import { ApiError } from "../lib/errors.ts";
-
-/** What an application demands of new passwords, beyond the four characters of every password. */
-export interface PasswordRules {
-  /** In characters. */
-  readonly minLength?: number;
-  /** Whether passwords that are known from breaches are refused. */
-  readonly refuseBreached?: boolean;
-}
 
 /** Checks new passwords (spec/users#password-rules). */
 export interface NewPasswords {
@@ -19,7 +12,7 @@ export interface NewPasswords {
    * @param parameter the name of the parameter with the password
    * @throws ApiError ParameterOutOfRange naming the rule
    */
-  require(password: string, parameter: string, rules: PasswordRules): Promise<void>;
+  require(password: string, parameter: string, rules: PasswordSettings): Promise<void>;
 }
 
 const prefixCharacters = 5;

@@ -22,12 +22,33 @@ export interface ApplicationPolicy {
   readonly limits: PolicyLimits;
   /** Whether clients may rehearse failures (spec/rehearsal). */
   readonly allowsRehearsal: boolean;
-  /** The rules of new passwords. */
-  readonly passwords: { readonly minLength?: number; readonly refuseBreached?: boolean };
-  /** Whether users sign in with a verified address, too (spec/users#sign-in-by-address). */
-  readonly signsInByEmail: boolean;
+  readonly email: EmailSettings;
+  readonly signIn: SignInSettings;
+  readonly passwords: PasswordSettings;
   /** Whether responses contain hints for the developers of the app. */
   readonly isDebugged: boolean;
+}
+
+/** Rules for the e-mail addresses of users. */
+export interface EmailSettings {
+  /** A change of the address requires currentPassword. */
+  readonly requirePassword?: boolean;
+  /** Only a mailed code changes the address: PATCH of the profile ignores it. */
+  readonly changeByCode?: boolean;
+}
+
+/** How users sign in. */
+export interface SignInSettings {
+  /** A verified address signs its user in, like the user name. */
+  readonly byEmail?: boolean;
+}
+
+/** What an application demands of new passwords, beyond the four characters of every password. */
+export interface PasswordSettings {
+  /** In characters. */
+  readonly minLength?: number;
+  /** Whether passwords that are known from breaches are refused. */
+  readonly refuseBreached?: boolean;
 }
 
 /** A rate limit: a burst of `burst`, and `perSecond` continuously. */

@@ -69,13 +69,13 @@ export function createMailAdmission(secrets: Secrets, clock: Clock): MailAdmissi
   return {
     admitCode(recipient, queries) {
       const ofUser = limit("user", `user ${recipient.userId}`, codesPerHour, hourMs);
-      const ofAddress = limit("address", `address ${addressKey(recipient.to)}`, codesPerHour, hourMs);
+      const ofAddress = limit("address", `address ${sameAddress(recipient.to)}`, codesPerHour, hourMs);
       return admit(recipient, [ofUser, ofAddress], queries);
     },
 
     admitNotice(notice, queries) {
       const ofUser = limit("notices", `notices ${notice.userId}`, noticesPerDay, dayMs);
-      const ofAddress = limit("notices", `notices to ${addressKey(notice.to)}`, youngAddressNoticesPerDay, dayMs);
+      const ofAddress = limit("notices", `notices to ${sameAddress(notice.to)}`, youngAddressNoticesPerDay, dayMs);
       // Several users of an attacker could share out mails to a stranger's address, hence the limit per address. An
       // established address falls only under its user's limit, so that other users who enter it cannot silence it.
       return admit(notice, notice.isEstablished ? [ofUser] : [ofUser, ofAddress], queries);
@@ -100,6 +100,6 @@ export function createMailAdmission(secrets: Secrets, clock: Clock): MailAdmissi
 }
 
 /** The key of a mailbox. An approximation, because mail servers differ on case and dots. */
-function addressKey(address: string): string {
+function sameAddress(address: string): string {
   return address.trim().toLowerCase();
 }

@@ -256,8 +256,9 @@ describe("a rehearsed fault: spec/rehearsal#rehearse-a-fault", () => {
       tokenLifetimes: {},
       limits: { operations: [] },
       allowsRehearsal: true,
+      email: {},
+      signIn: {},
       passwords: {},
-      signsInByEmail: false,
       isDebugged: false,
     };
     const versions = { application: 0, key: 0, device: 0 };

@@ -1,4 +1,9 @@
-import { parseOperationPattern } from "../contract/policy.ts";
+import {
+  type EmailSettings,
+  type PasswordSettings,
+  parseOperationPattern,
+  type SignInSettings,
+} from "../contract/policy.ts";
 import type { Queries } from "../db/database.ts";
 import { fieldsOf } from "../lib/fields.ts";
 import { isPlainAddress } from "../lib/mail-addresses.ts";
@@ -41,7 +46,6 @@ export interface ApplicationSettings {
   readonly locationData?: (typeof locationDataWords)[number];
   readonly email?: EmailSettings;
   readonly signIn?: SignInSettings;
-  /** The rules of new passwords. */
   readonly passwords?: PasswordSettings;
   /** The events that the event log records (spec/events#recording). */
   readonly events?: EventSettings;
@@ -70,28 +74,7 @@ export const eventRetentionDaysMax = 30;
 export const rehearsalWords = ["off", "on"] as const;
 export const locationDataWords = ["strip", "refuse", "keep"] as const;
 
-/** Rules for the e-mail addresses of users. */
-export interface EmailSettings {
-  /** A change of the address requires currentPassword. */
-  readonly requirePassword?: boolean;
-  /** Only a mailed code changes the address: PATCH of the profile ignores it. */
-  readonly changeByCode?: boolean;
-}
-
-/** The rules of new passwords. */
-export interface PasswordSettings {
-  readonly minLength?: number;
-  /** Whether passwords that are known from breaches are refused. */
-  readonly refuseBreached?: boolean;
-}
-
 export const passwordLength = { min: 4, max: 64 } as const;
-
-/** How users sign in. */
-export interface SignInSettings {
-  /** A verified address signs its user in, like the user name. */
-  readonly byEmail?: boolean;
-}
 
 /** Rate limits of requests (see `api/rate-limits.ts`). */
 export interface ApplicationLimits {

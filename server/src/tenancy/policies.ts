@@ -159,7 +159,8 @@ function makePolicy(stored: PolicyColumns, secret: string | undefined): Applicat
     tokenLifetimes = {},
     limits = {},
     rehearsal,
-    signIn,
+    email = {},
+    signIn = {},
     passwords = {},
     debug,
   } = parseApplicationSettings(stored.settings);
@@ -176,8 +177,9 @@ function makePolicy(stored: PolicyColumns, secret: string | undefined): Applicat
     tokenLifetimes,
     limits: makeLimits(limits),
     allowsRehearsal: rehearsal === "on",
+    email,
+    signIn,
     passwords,
-    signsInByEmail: signIn?.byEmail === true,
     isDebugged: debug === true,
   };
 }

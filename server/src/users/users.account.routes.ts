@@ -3,14 +3,13 @@ import type { Call } from "../contract/call.ts";
 import type { UserCaller } from "../contract/route.ts";
 import { type Static, Type } from "../contract/schema.ts";
 import { changedText, resolveUserId } from "../contract/wire.ts";
-import type { Queries, Transaction } from "../db/database.ts";
+import type { Transaction } from "../db/database.ts";
 import type { UserRow } from "../db/tables.ts";
 import { ApiError } from "../lib/errors.ts";
 import type { PutMail } from "../mail/outbox.ts";
 import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
 import { reshiftUser } from "../privacy/reshifting.ts";
-import { loadApplicationSettings } from "../tenancy/application-settings.ts";
 import { changedUserColumns } from "./users.changes.ts";
 import { ChangeUser, OwnUser, presentOwnUser, UserPath } from "./users.contract.ts";
 import { isSameAddress } from "./users.email.ts";
@@ -45,7 +44,8 @@ const changeUser = operation({
     await requireSelf(caller, path, services);
     const { applicationId, userId } = caller;
     const event = { ...calledBy(caller, call), action: "changeUser", target: userId, details: { password: "given" } };
-    const given = await withoutIgnored(applicationId, parameters, database.reads);
+    const { email: _, ...withoutEmail } = parameters;
+    const given = caller.policy.email.changeByCode === true ? withoutEmail : parameters;
     const password = await proveChange(caller, call, given, event, services);
     const { now, before, put } = await database.write(async (transaction) => {
       const written = await writeChanges(given, { password, language: call.language }, caller, services, transaction);
@@ -121,19 +121,6 @@ async function proveChange(
     if (user === undefined || isSameAddress(user.email, changedText(user.email, email))) return undefined;
   }
   return verifyPassword(caller, call, { password, currentPassword }, event, services);
-}
-
-/** Leaves out the address where only a mailed code changes it (`email.changeByCode`). */
-async function withoutIgnored(
-  applicationId: string,
-  given: Static<typeof ChangeUser>,
-  queries: Queries,
-): Promise<Static<typeof ChangeUser>> {
-  if (given.email === undefined) return given;
-  const { email: settings } = await loadApplicationSettings(applicationId, queries);
-  if (settings?.changeByCode !== true) return given;
-  const { email: _, ...others } = given;
-  return others;
 }
 
 /** Writes the changes. @returns the user before and after, and the mails to send */

@@ -6,15 +6,14 @@ import type { Call } from "../contract/call.ts";
 import type { Caller } from "../contract/route.ts";
 import type { Static } from "../contract/schema.ts";
 import { ApiError } from "../lib/errors.ts";
-import { addressKey } from "../lib/mail-addresses.ts";
 import { userNameKey } from "../lib/user-name-keys.ts";
 import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
 import { LoginUser, presentOwnUser, UserWithToken } from "./users.contract.ts";
 import { isRecognitionDue, recognizeDevice } from "./users.recognized-devices.ts";
 import { recordSignIn } from "./users.signing.ts";
-import { findUserForLogin, findUserForLoginByAddress, type LoginRow, updateUserLogin } from "./users.store.ts";
-import { isAddress, mayUseAddress } from "./users.verified-addresses.ts";
+import { type LoginRow, updateUserLogin } from "./users.store.ts";
+import { findMeant } from "./users.verified-addresses.ts";
 
 const loginUser = operation({
   method: "POST",
@@ -96,17 +95,14 @@ interface Candidate {
 
 /** Returns the user of the name, and the user who has verified the address, where addresses sign in. */
 async function listCandidates(username: string, caller: Caller, { database, clock }: Services): Promise<Candidate[]> {
-  const { applicationId, deviceId, policy } = caller;
-  const named = await findUserForLogin(applicationId, username, deviceId, database.reads);
+  const { named, address } = await findMeant(username, caller, clock.now(), database.reads);
   const ofName = { user: named, nameKey: userNameKey(username) };
-  if (!isAddress(username, policy)) return [ofName];
-  const key = addressKey(username);
-  const found = key && (await findUserForLoginByAddress(applicationId, key, deviceId, database.reads));
-  const user = found && found.id !== named?.id && mayUseAddress(found, clock.now()) ? found : undefined;
-  // Not the user's name: a wait that guesses for the name have caused would tell whose address it is.
-  const ofAddress = { user, nameKey: `address ${key ?? username}` };
-  // A recognized device of the user does not wait for guesses of others for a name that no user has.
-  const isRecognized = named === undefined && (user?.recognized_at ?? null) !== null;
+  if (address === undefined) return [ofName];
+  const { key, owner } = address;
+  // Not the owner's name: a wait that guesses for the name have caused would tell whose address it is. No name has a NUL.
+  const ofAddress = { user: owner, nameKey: `\0${key}` };
+  // A recognized device of the owner does not wait for guesses of others for a name that no user has.
+  const isRecognized = named === undefined && (owner?.recognized_at ?? null) !== null;
   return isRecognized ? [ofAddress, ofName] : [ofName, ofAddress];
 }
 
@@ -114,16 +110,6 @@ async function listCandidates(username: string, caller: Caller, { database, cloc
 interface Match {
   readonly index: number;
   readonly isRecognized: boolean;
-}
-
-/** Thrown out of the check of the name, so that it neither counts as a wrong password nor resets the wrong ones. */
-class IsOfAnother extends Error {
-  readonly match: Match;
-
-  constructor(match: Match) {
-    super();
-    this.match = match;
-  }
 }
 
 /**
@@ -150,29 +136,20 @@ async function checkPassword(
     const storedHash = found?.password_hash || undefined; // users of social logins have no hash
     const { address } = call;
     const attempt: SignInAttempt = { applicationId, nameKey, deviceId, address, recognizedOrigin, signal };
-    let match: Match = { index, isRecognized: false };
-    const isRight = await signInGuard.check(attempt, async (isRecognized) => {
-      match = { index, isRecognized };
+    let match: Match | undefined;
+    await signInGuard.check(attempt, async (isRecognized) => {
       const ticket = userTicket(applicationId, call, isRecognized ? found?.id : undefined);
-      if (await passwords.verify(storedHash, password, ticket)) return true;
-      const other = await check(index + 1);
-      if (other !== undefined) throw new IsOfAnother(other);
-      return false;
+      const isRight = await passwords.verify(storedHash, password, ticket);
+      match = isRight ? { index, isRecognized } : await check(index + 1);
+      // The password of another candidate is no guess at this one, and does not reset the guesses.
+      return isRight || (match === undefined ? false : undefined);
     });
-    return isRight ? match : undefined;
+    return match;
   }
 
   const hashes = candidates.map(({ user, nameKey }) => `${user?.password_hash} ${nameKey}`).join();
   // Outside the transaction, so that the rollback of a batch does not uncount the attempts.
-  const match = await database.outsideTransaction(
-    `login ${hashes} ${password}`,
-    () =>
-      check(0).catch((error) => {
-        if (error instanceof IsOfAnother) return error.match;
-        throw error;
-      }),
-    { hasEffect: true },
-  );
+  const match = await database.outsideTransaction(`login ${hashes} ${password}`, () => check(0), { hasEffect: true });
   const found = match && candidates[match.index]?.user;
   if (match === undefined || found === undefined) return undefined;
   return { found, ticket: userTicket(applicationId, call, match.isRecognized ? found.id : undefined) };

@@ -16,7 +16,7 @@ import { userChangedEvent } from "./users.events.ts";
 import { RequestPasswordReset, ResetPassword, requirePlaceholder } from "./users.password.contract.ts";
 import { answerAfterMs } from "./users.password.delays.ts";
 import { findUser, updateUser } from "./users.store.ts";
-import { listUsersByNameOrAddress, verifiedColumns } from "./users.verified-addresses.ts";
+import { findMeant, verifiedColumns } from "./users.verified-addresses.ts";
 
 const requestPasswordReset = operation({
   method: "POST",
@@ -48,15 +48,14 @@ const requestPasswordReset = operation({
 type ResetRequest = Static<typeof RequestPasswordReset> & Pick<Call, "language">;
 
 async function mailResetCodes(
-  { applicationId, policy }: Caller,
+  caller: Caller,
   request: ResetRequest,
   event: AuditEvent,
   services: Services,
 ): Promise<void> {
-  const { database, mailer, clock } = services;
-  await mailer.load(); // also for unknown users, so that timing does not reveal them
+  await services.mailer.load(); // also for unknown users, so that timing does not reveal them
   const { userName } = request;
-  const users = await listUsersByNameOrAddress(applicationId, userName, policy, clock.now(), database.reads);
+  const users = await listMeant(userName, caller, services);
   for (const user of users) await mailResetCode(user, request, event, services);
 }
 
@@ -105,11 +104,11 @@ const resetPassword = operation({
   errors: [],
   async handle({ caller, parameters, call }, services) {
     const answerAt = performance.now() + answerAfterMs;
-    const { database, audit, clock } = services;
+    const { database, audit } = services;
     const { applicationId, policy } = caller;
     const { userName, newPassword } = parameters;
     await services.newPasswords.require(newPassword, "newPassword", policy.passwords);
-    const users = await listUsersByNameOrAddress(applicationId, userName, policy, clock.now(), database.reads);
+    const users = await listMeant(userName, caller, services);
     const event: AuditEvent = { ...calledBy(caller, call), action: "resetPassword", target: users[0]?.id };
     let isSet = false;
     for (const { id: userId } of users) {
@@ -124,6 +123,12 @@ const resetPassword = operation({
     return true as const;
   },
 });
+
+/** The users whose codes a name asks for, or whose code may be meant. */
+async function listMeant(userName: string, caller: Caller, { database, clock }: Services): Promise<UserRow[]> {
+  const { named, address } = await findMeant(userName, caller, clock.now(), database.reads);
+  return [named, address?.owner].filter((user) => user !== undefined);
+}
 
 /** @returns false when the code is wrong or expired */
 async function setPassword(

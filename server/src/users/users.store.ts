@@ -141,16 +141,6 @@ export async function findUserForLoginByAddress(
   return row;
 }
 
-/** The user who has verified the address of this key. */
-export async function findUserByAddress(
-  applicationId: string,
-  key: string,
-  queries: Queries,
-): Promise<UserRow | undefined> {
-  const [row] = await findByAddress(queries, { applicationId, key });
-  return row;
-}
-
 /**
  * Records a login, and replaces an outdated hash unless a concurrent request changed the password.
  *
@@ -256,14 +246,6 @@ const findByName = prepare<{ applicationId: string; userNameKey: string }, UserR
     .selectAll()
     .where("application_id", "=", parameter("applicationId"))
     .where("user_name_key", "=", parameter("userNameKey")),
-);
-
-const findByAddress = prepare<{ applicationId: string; key: string }, UserRow>((queries, parameter) =>
-  queries
-    .selectFrom("users")
-    .selectAll()
-    .where("application_id", "=", parameter("applicationId"))
-    .where("verified_email_key", "=", parameter("key")),
 );
 
 /** A user with the time of the last sign-in from a device. */

@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { assertError, assertResult, startTestApp, type TestApp, type TestUser } from "../../test/harness.ts";
 import { allMails, codeIn, mailsTo, signUpWithMail, waitUntil } from "../../test/mails.ts";
 import { startTestIssuer } from "../../test/oidc-issuer.ts";
-import { type ApplicationSettings, updateApplicationSettings } from "../tenancy/application-settings.ts";
+import type { ApplicationSettings } from "../tenancy/application-settings.ts";
 
 let test: TestApp;
 before(async () => {
@@ -44,8 +44,10 @@ async function profileOf(user: TestUser): Promise<{ email?: string; emailVerifie
   return { ...(email !== undefined && { email }), ...(emailVerified !== undefined && { emailVerified }) };
 }
 
-async function configure(settings: Partial<ApplicationSettings>, appid = test.application.appid): Promise<void> {
-  await test.app.database.write(({ queries }) => updateApplicationSettings(appid, { oidc: {}, ...settings }, queries));
+async function configure(settings: Partial<ApplicationSettings>): Promise<void> {
+  const { token } = await test.createOperator();
+  const path = `/_/api/applications/${test.application.appid}/settings`;
+  assert.equal((await test.call(`PUT ${path}`, { token, body: settings })).status, 200);
 }
 
 let users = 0;

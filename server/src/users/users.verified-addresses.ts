@@ -1,11 +1,11 @@
-import type { ApplicationPolicy } from "../contract/policy.ts";
+import type { Caller } from "../contract/route.ts";
 import type { Queries } from "../db/database.ts";
 import type { Dialect } from "../db/dialect.ts";
 import { lockName } from "../db/lock.ts";
 import type { UserRow } from "../db/tables.ts";
 import { addressKey } from "../lib/mail-addresses.ts";
 import { addressForCodes } from "./users.email.ts";
-import { findUserByAddress, findUserByName } from "./users.store.ts";
+import { findUserForLogin, findUserForLoginByAddress, type LoginRow } from "./users.store.ts";
 
 type AddressColumns = Pick<UserRow, "application_id" | "id" | "email" | "verified_email_key">;
 
@@ -18,33 +18,38 @@ export function isEmailVerified({
   return key !== null && email !== null && addressKey(email) === key;
 }
 
+/** The users that a name may mean. */
+interface Meant {
+  readonly named: LoginRow | undefined;
+  /** Absent where addresses do not sign in, and for a name that cannot be one. */
+  readonly address?: { readonly key: string; readonly owner: LoginRow | undefined };
+}
+
+/**
+ * Finds the user of a name and, where addresses sign in, another user who has verified the address
+ * (spec/users#sign-in-by-address).
+ */
+export async function findMeant(
+  userName: string,
+  { applicationId, deviceId, policy }: Caller,
+  now: number,
+  queries: Queries,
+): Promise<Meant> {
+  const named = await findUserForLogin(applicationId, userName, deviceId, queries);
+  if (policy.signIn.byEmail !== true || !userName.includes("@")) return { named };
+  const key = addressKey(userName);
+  const owner = key && (await findUserForLoginByAddress(applicationId, key, deviceId, queries));
+  const isOther = owner && owner.id !== named?.id && mayUseAddress(owner, now);
+  return { named, address: { key: key ?? userName, owner: isOther ? owner : undefined } };
+}
+
 /**
  * Whether the verified address signs the user in, and receives codes: not while they go to the former address, because
  * the client that changed the address did not prove to be the user.
  */
-export function mayUseAddress(user: UserRow, now: number): boolean {
+function mayUseAddress(user: UserRow, now: number): boolean {
   const address = addressForCodes(user, now);
   return isEmailVerified(user) && address !== null && addressKey(address) === user.verified_email_key;
-}
-
-/** Whether a user name may also be a verified address (spec/users#sign-in-by-address). */
-export function isAddress(userName: string, { signsInByEmail }: Pick<ApplicationPolicy, "signsInByEmail">): boolean {
-  return signsInByEmail && userName.includes("@");
-}
-
-/** Returns the user of a name and, where addresses sign in, the user who has verified the address. */
-export async function listUsersByNameOrAddress(
-  applicationId: string,
-  userName: string,
-  policy: Pick<ApplicationPolicy, "signsInByEmail">,
-  now: number,
-  queries: Queries,
-): Promise<readonly UserRow[]> {
-  const named = await findUserByName(applicationId, userName, queries);
-  const key = isAddress(userName, policy) ? addressKey(userName) : undefined;
-  const found = key && (await findUserByAddress(applicationId, key, queries));
-  const others = found && found.id !== named?.id && mayUseAddress(found, now) ? [found] : [];
-  return named === undefined ? others : [named, ...others];
 }
 
 /**

@@ -41,6 +41,14 @@ export interface SignInAttempt {
   readonly signal?: AbortSignal | undefined;
 }
 
+/**
+ * Checks a password.
+ *
+ * @param isRecognized false for an origin whose guesses have exhausted its trust
+ * @returns undefined for a password that is neither right nor a guess: it counts as no attempt
+ */
+export type PasswordCheck = (isRecognized: boolean) => Promise<boolean | undefined>;
+
 /** Callers like this one must wait from now on. */
 export interface LockOut extends Pick<SignInAttempt, "applicationId" | "deviceId" | "address"> {
   readonly waitMs: number;
@@ -73,11 +81,10 @@ export interface SignInGuard {
    * Counts an attempt before the password is checked, so that concurrent attempts are limited like sequential ones, and
    * uncounts it when the password is right. Must run outside of transactions (`Database.outsideTransaction`).
    *
-   * @param isRight checks the password; `isRecognized` is false for an origin whose guesses have exhausted its trust
-   * @returns the result of `isRight`
+   * @returns whether `isRight` returned true
    * @throws ApiError RateLimitExceeded, ServiceUnavailable when the queue is full, and errors of `isRight`
    */
-  check(attempt: SignInAttempt, isRight: (isRecognized: boolean) => Promise<boolean>): Promise<boolean>;
+  check(attempt: SignInAttempt, isRight: PasswordCheck): Promise<boolean>;
 }
 
 interface Settings {
@@ -115,7 +122,7 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
   const { clock, counters, onLockOut, onGuessing } = services;
   const { passwordHashQueueMax: waitingMax, workers } = settings;
   if (!settings.rateLimits) {
-    return { check: ({ recognizedOrigin }, isRight) => isRight(recognizedOrigin !== undefined) };
+    return { check: async ({ recognizedOrigin }, isRight) => (await isRight(recognizedOrigin !== undefined)) === true };
   }
   const shared = counters.shared && createSharedFailures({ clock, shared: counters.shared });
   const createStores = (keysMax: number): FailureStore[] => [
@@ -133,21 +140,18 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
   async function checkRecognized(
     attempt: SignInAttempt,
     attempts: readonly PendingAttempt[],
-    isRight: (isRecognized: boolean) => Promise<boolean>,
+    isRight: PasswordCheck,
   ): Promise<boolean> {
     let outcome: boolean | undefined;
     try {
       outcome = await isRight(true);
-      return outcome;
+      return outcome === true;
     } finally {
       await settle(attempt, "origin", attempts, outcome);
     }
   }
 
-  async function checkUnrecognized(
-    attempt: SignInAttempt,
-    isRight: (isRecognized: boolean) => Promise<boolean>,
-  ): Promise<boolean> {
+  async function checkUnrecognized(attempt: SignInAttempt, isRight: PasswordCheck): Promise<boolean> {
     const { applicationId, nameKey, address, signal, hasToken = false } = attempt;
     const group = addressGroup(address);
     const bucket = addresses.find(group, failuresOfAddress, clock.now());
@@ -161,7 +165,7 @@ export function createSignInGuard(services: Services, settings: Settings): SignI
         if (!hasToken) await guesses.operators.take({ applicationId: "", key: "", ...guess });
       } else await guesses.users.take({ applicationId, key: digest([applicationId, nameKey]), ...guess });
       outcome = await isRight(false);
-      return outcome;
+      return outcome === true;
     } finally {
       if (outcome !== false) bucket.giveBack();
       await settle(attempt, "address", own === undefined ? [] : [own], outcome);
