@@ -310,6 +310,8 @@ interface UsersTable extends Nullable<Located> {
    * this user alone. An earlier version may have changed `email` since, which makes it void.
    */
   verified_email_key: Generated<string | null>;
+  /** The unique form of `held_email`, if that was verified. */
+  held_email_key: Generated<string | null>;
   /** The language of mails, a BCP 47 tag in its canonical form; null if unknown. */
   language: Generated<string | null>;
   /** Set while an operator has disabled the user, who then cannot sign in or use existing tokens. */

@@ -23,13 +23,19 @@ export function trimAddress(text: string): string {
  * @returns undefined for anything but one plain address whose domain converts to ASCII
  */
 export function addressKey(address: string): string | undefined {
-  if (!isPlainAddress(address)) return undefined;
-  const at = address.lastIndexOf("@");
-  const domain = domainToASCII(address.slice(at + 1));
-  if (domain === "") return undefined;
-  const local = address.slice(0, at).normalize("NFC");
+  const trimmed = trimAddress(address);
+  if (!isPlainAddress(trimmed)) return undefined;
+  const at = trimmed.lastIndexOf("@");
+  const name = trimmed.slice(at + 1);
+  // `domainToASCII` reads a URL: it would cut the name at other characters, so that two addresses had one key.
+  const domain = domainPattern.test(name) ? domainToASCII(name) : "";
+  if (domain === "" || domain.endsWith(".")) return undefined;
+  const local = trimmed.slice(0, at).normalize("NFC");
   return `${local.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())}@${domain.toLowerCase()}`;
 }
+
+/** Letters, digits and hyphens between full stops, also the ideographic ones. */
+const domainPattern = /^[\p{L}\p{M}\p{N}\p{Cf}_.。．｡-]+$/u;
 
 const addressCharactersMax = 320;
 const addressPattern = /^[^\s\p{Cc}\p{Cf},;:<>()[\]"\\@]+@[^\s\p{Cc}\p{Cf},;:<>()[\]"\\@]+$/u;

@@ -1,6 +1,6 @@
 import type { Queries } from "../db/database.ts";
 import type { Clock } from "../lib/clock.ts";
-import { isPlainAddress } from "../lib/mail-addresses.ts";
+import { addressKey, isPlainAddress } from "../lib/mail-addresses.ts";
 import type { Secrets } from "../lib/secret-ring.ts";
 import { createSigner } from "../lib/signer.ts";
 import type { NoticeKind } from "./default-texts.ts";
@@ -12,6 +12,8 @@ export interface Recipient {
   readonly applicationId: string;
   readonly userId: string;
   readonly to: string;
+  /** Whether the user has verified the address. */
+  readonly isVerified?: boolean;
   /** The wanted language, a BCP 47 tag; English if it is absent. */
   readonly language?: string | null | undefined;
 }
@@ -29,7 +31,7 @@ export type MailRefusal = "user" | "address" | "notices" | "outbox" | "form";
 export interface MailAdmission {
   admitCode(recipient: Recipient, queries: Queries): Promise<MailRefusal | undefined>;
   admitNotice(notice: Notice, queries: Queries): Promise<MailRefusal | undefined>;
-  /** @returns false when the application has exhausted its limit of texts that clients write */
+  /** @returns false when the application has exhausted its limit of clients' texts to unverified addresses */
   admitClientText(applicationId: string, queries: Queries): Promise<boolean>;
   /** @returns false when the application has exhausted its test mails of an hour */
   admitTest(applicationId: string, queries: Queries): Promise<boolean>;
@@ -69,20 +71,19 @@ export function createMailAdmission(secrets: Secrets, clock: Clock): MailAdmissi
   return {
     admitCode(recipient, queries) {
       const ofUser = limit("user", `user ${recipient.userId}`, codesPerHour, hourMs);
-      const ofAddress = limit("address", `address ${sameAddress(recipient.to)}`, codesPerHour, hourMs);
+      const ofAddress = limit("address", `address ${mailboxKey(recipient.to)}`, codesPerHour, hourMs);
       return admit(recipient, [ofUser, ofAddress], queries);
     },
 
     admitNotice(notice, queries) {
       const ofUser = limit("notices", `notices ${notice.userId}`, noticesPerDay, dayMs);
-      const ofAddress = limit("notices", `notices to ${sameAddress(notice.to)}`, youngAddressNoticesPerDay, dayMs);
+      const ofAddress = limit("notices", `notices to ${mailboxKey(notice.to)}`, youngAddressNoticesPerDay, dayMs);
       // Several users of an attacker could share out mails to a stranger's address, hence the limit per address. An
       // established address falls only under its user's limit, so that other users who enter it cannot silence it.
       return admit(notice, notice.isEstablished ? [ofUser] : [ofUser, ofAddress], queries);
     },
 
     async admitClientText(applicationId, queries) {
-      // No address is verified yet, so every client text counts.
       const hourly = limit("user", "client texts", clientTextsPerHour, hourMs);
       return (await takeFromLimits(applicationId, [hourly], clock.now(), queries)) === undefined;
     },
@@ -100,6 +101,6 @@ export function createMailAdmission(secrets: Secrets, clock: Clock): MailAdmissi
 }
 
 /** The key of a mailbox. An approximation, because mail servers differ on case and dots. */
-function sameAddress(address: string): string {
-  return address.trim().toLowerCase();
+function mailboxKey(address: string): string {
+  return (addressKey(address) ?? address.trim()).toLowerCase();
 }

@@ -111,7 +111,10 @@ export function clientText(
  */
 export function ownTexts(kind: MailTextKind, { name, settings, language }: MailSource): GivenMailText {
   const { texts = {}, textsByLanguage = {} } = settings;
-  const own = lookUpLanguage(textsByLanguage, language)?.[kind] ?? texts[kind];
+  const ofKind = Object.entries(textsByLanguage).flatMap(([tag, { [kind]: text }]) =>
+    text === undefined ? [] : [[tag, text] as const],
+  );
+  const own = lookUpLanguage(Object.fromEntries(ofKind), language) ?? texts[kind];
   if (own !== undefined) return own;
   const fill = (text: string) => text.replaceAll("@Name", () => line(name));
   const defaults = defaultTextsOf(language);

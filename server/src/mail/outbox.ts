@@ -112,16 +112,16 @@ export function createOutbox(
     return { id, dueAt };
   }
 
-  /** Returns the reason why a client's text is not sent, if any. A text that is sent is counted. */
+  /** Returns the reason why a client's text is not sent, if any. A text to an unverified address is counted. */
   async function checkText(
-    applicationId: string,
+    { applicationId, isVerified = false }: CodeMail,
     given: NonNullable<CodeMail["given"]>,
     placeholder: string,
     mail: MailSettings,
     queries: Queries,
   ): Promise<ReplacedFor | undefined> {
     const reason = checkClientText({ subject: given.subject ?? "", body: given.body ?? "" }, placeholder, mail);
-    if (reason !== undefined) return reason;
+    if (reason !== undefined || isVerified) return reason;
     return (await admission.admitClientText(applicationId, queries)) ? undefined : "hourly";
   }
 
@@ -133,7 +133,7 @@ export function createOutbox(
       const source = await loadMailSource(mail, queries);
       const placeholder = codePlaceholders[kind];
       const asked = source.settings.templates === "fixed" ? undefined : given;
-      const replacedFor = asked && (await checkText(applicationId, asked, placeholder, source.settings, queries));
+      const replacedFor = asked && (await checkText(mail, asked, placeholder, source.settings, queries));
       const text =
         asked === undefined || replacedFor !== undefined
           ? ownText(kind, { placeholder, value: code }, source, own)

@@ -22,7 +22,7 @@ export interface InnerCall {
 }
 
 /** The request that contains the call. */
-export type OuterCall = Pick<Call, "authorization" | "address" | "idempotencyKey" | "work">;
+export type OuterCall = Pick<Call, "authorization" | "address" | "language" | "idempotencyKey" | "work">;
 
 /** A call whose operation has been found. */
 export interface Dispatched {
@@ -190,12 +190,13 @@ function callOf(
   requestId: string,
 ): Call {
   const { method } = operation.route;
-  const { authorization, address } = outer;
+  const { authorization, address, language } = outer;
   const isResponseStored = outer.idempotencyKey !== undefined;
   const unread: string[] = [];
   return {
     authorization,
     address,
+    language,
     requestId,
     path,
     idempotencyKey,

@@ -17,7 +17,7 @@ export interface StoredCode {
   readonly digest: string;
 }
 
-type CodeOwner = Omit<StoredCode, "digest">;
+export type CodeOwner = Omit<StoredCode, "digest">;
 
 /** Stores a new code and replaces the previous one of its kind. */
 export async function putCode(

@@ -1,18 +1,21 @@
 import type { Queries } from "../db/database.ts";
 import { lockRow } from "../db/lock.ts";
 import type { UserRow } from "../db/tables.ts";
+import { addressKey } from "../lib/mail-addresses.ts";
 import { takeRandomBytes } from "../lib/random.ts";
 import { digestSecret } from "../lib/secrets.ts";
 import type { CodeMail, PutMail } from "../mail/outbox.ts";
 import type { Services } from "../operations/services.ts";
 import {
   type CodeKind,
+  type CodeOwner,
   findCodeDigest,
   hasRecentCode,
   putCode,
   type StoredCode,
   tryCode,
 } from "./users.codes.store.ts";
+import { keyForCodes } from "./users.email.ts";
 import { findUser } from "./users.store.ts";
 
 /** 32 characters, so that random bits map to them evenly. Omits 0, O, 1 and I, which are easily confused. */
@@ -71,7 +74,8 @@ export async function putMailWithCode(
   if (await hasRecentCode(owner, to, now, queries)) return "recentCode";
   const code = newCode();
   const expiresAt = now + config.resetCodeLifetimeMs;
-  const mail = { ...owner, to, language: user?.language ?? language, code, ...text, expiresAt };
+  const isVerified = user !== undefined && addressKey(to) === keyForCodes(user, now);
+  const mail = { ...owner, to, isVerified, language: user?.language ?? language, code, ...text, expiresAt };
   const put = await mails.putCode(mail, queries);
   if (put.due === undefined) return put;
   const digest = kind === "resetCode" ? digestResetCode(code) : codeSigner.sign(code);
@@ -85,7 +89,7 @@ export async function putMailWithCode(
  * @returns the code, to be used up by `deleteUsedCode`; undefined when it is wrong or no longer valid
  */
 export async function checkCode(
-  owner: Pick<StoredCode, "kind" | "applicationId" | "userId">,
+  owner: CodeOwner,
   given: string,
   { database, clock, codeSigner }: Pick<Services, "database" | "clock" | "codeSigner">,
 ): Promise<StoredCode | undefined> {
@@ -104,7 +108,7 @@ export async function checkCode(
 
 /** The digest of a code. That of a verify code may have been made with an older secret of the deployment. */
 async function digestOf(
-  owner: Pick<StoredCode, "kind" | "applicationId" | "userId">,
+  owner: CodeOwner,
   code: string,
   codeSigner: Services["codeSigner"],
   now: number,

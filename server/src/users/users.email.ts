@@ -1,5 +1,5 @@
 import type { UserRow } from "../db/tables.ts";
-import { trimAddress } from "../lib/mail-addresses.ts";
+import { addressKey, trimAddress } from "../lib/mail-addresses.ts";
 import type { NoticeKind } from "../mail/default-texts.ts";
 
 /** How long after its sign-in a token may change the address with immediate effect. */
@@ -8,8 +8,8 @@ const heldMs = 604_800_000;
 const establishedMs = 86_400_000;
 
 type EmailColumns = Pick<UserRow, "email" | "held_email" | "held_until" | "email_changed_at">;
-/** A changed address is not verified. */
-type ChangedEmailColumns = EmailColumns & Pick<UserRow, "verified_email_key">;
+type VerifiedColumns = Pick<UserRow, "verified_email_key" | "held_email_key">;
+type ChangedEmailColumns = EmailColumns & VerifiedColumns;
 
 /**
  * Returns the address for reset codes, or null. For seven days after an unproven change it is the former address, so
@@ -37,7 +37,7 @@ function isHeld({ held_until }: EmailColumns, now: number): boolean {
  * @param isProven whether the caller has just authenticated as the user; otherwise codes still go to the former address
  */
 export function changedEmailColumns(
-  before: EmailColumns,
+  before: ChangedEmailColumns,
   email: string | null,
   isProven: boolean,
   now: number,
@@ -51,7 +51,16 @@ export function changedEmailColumns(
     // The first of several changes decides, because the later addresses were not proven either.
     held_email: isHolding ? address : null,
     held_until: isHolding ? now + heldMs : null,
+    held_email_key: isHolding ? keyForCodes(before, now) : null,
   };
+}
+
+/** The unique form of the address for reset codes, if the user has verified it; else null. */
+export function keyForCodes(user: ChangedEmailColumns, now: number): string | null {
+  const address = addressForCodes(user, now);
+  const key = isHeld(user, now) ? user.held_email_key : user.verified_email_key;
+  // A process of an earlier version may have changed the address, and left the key of the former one.
+  return key !== null && address !== null && addressKey(address) === key ? key : null;
 }
 
 /**
@@ -61,7 +70,7 @@ export function changedEmailColumns(
  * @param codeCreatedAt when the code was mailed
  */
 export function settledEmailColumns(
-  user: EmailColumns,
+  user: ChangedEmailColumns,
   codeCreatedAt: number,
   now: number,
 ): Partial<ChangedEmailColumns> {

@@ -33,6 +33,7 @@ export async function updateUserDeleted(
     email: null,
     held_email: null,
     verified_email_key: null,
+    held_email_key: null,
     first_name: null,
     last_name: null,
   };

@@ -79,6 +79,14 @@ describe("a mail", () => {
     assert.match(await mailFor(user, "fr"), /^With this code/);
   });
 
+  it("of an item of a batch is in the language of the batch's client", async () => {
+    const user = await test.signUp();
+    const item = { method: "POST", path: "/users/me/email", parameters: { email: "in-a-batch@example.com" } };
+    const headers = { "accept-language": "it" };
+    await test.call("POST /batch", { token: user.token, body: { requests: [item] }, headers });
+    assert.match(await lastMail(), /^Con questo codice/);
+  });
+
   it("exists in eight languages, with the code and the name of the application in each", async () => {
     const user = await test.signUp();
     const texts = new Set<string>();
@@ -99,6 +107,8 @@ describe("a mail", () => {
         texts: { verifyCode: text("For all: @VerifyCode") },
         textsByLanguage: {
           "pt-BR": { verifyCode: text("Brasil: @VerifyCode") },
+          "fr-CA": { notice: text("Avis: @Notice") },
+          fr: { verifyCode: text("France: @VerifyCode") },
           pt: { verifyCode: text("Portugal: @VerifyCode"), notice: text("Aviso: @Notice") },
         },
       },
@@ -109,6 +119,7 @@ describe("a mail", () => {
     const user = await test.signUp();
     assert.match(await mailFor(user, "pt-br"), /^Brasil: /);
     assert.match(await mailFor(user, "pt-AO"), /^Portugal: /);
+    assert.match(await mailFor(user, "fr-CA"), /^France: /, "of the kind, also if the closer tag has others");
     assert.match(await mailFor(user, "de"), /^For all: /);
     await test.call("PATCH /users/me", { token: user.token, body: { email: "first@example.com", language: "pt" } });
     await test.call("PATCH /users/me", { token: user.token, body: { email: "second@example.com" } });

@@ -97,6 +97,31 @@ describe("signIn.byEmail", () => {
     assertRefused(await logIn(user.email, "wrong"));
   });
 
+  it("the former address signs in and gets codes for seven days after an unproven change: hostile.md 41", async () => {
+    const user = await signUp();
+    const evil = newAddress();
+    test.advance(601_000);
+    await test.call("PATCH /users/me", { token: user.token, body: { email: newAddress() } });
+    await verify(user, evil);
+    assert.equal((await logIn(user.email, user.password)).status, 200);
+    const other = await test.signUp();
+    await test.call("POST /users/me/email", { token: other.token, body: { email: user.email } });
+    await settled();
+    const verifyCode = codeIn(allMails(test).at(-1));
+    const claimed = await test.call("PATCH /users/me/email", { token: other.token, body: { verifyCode } });
+    assertError(claimed, 400, "ItemAlreadyExists", 770, "Another user has verified this address.");
+    test.advance(61 * minuteMs);
+    const ask = { userName: user.email, subject: "Code", body: "Reset: @ResetCode" };
+    assertResult(await test.call("POST /users/password", { token: user.deviceToken, body: ask }), 200, true);
+    await settled();
+    const resetCode = codeIn(mailsTo(test, user.email).at(-1));
+    const given = { userName: user.email, resetCode, newPassword: "the owner's own" };
+    assertResult(await test.call("PATCH /users/password", { token: user.deviceToken, body: given }), 200, true);
+    const back = (await logIn(user.email, "the owner's own")).body.result;
+    assert.deepEqual([back.email, back.emailVerified], [user.email, true]);
+    assertRefused(await logIn(evil, "the owner's own"));
+  });
+
   it("an address that a stolen token has verified signs no user in for seven days", async () => {
     const user = await signUp();
     const evil = newAddress();
@@ -163,6 +188,20 @@ describe("guesses at an address: hostile.md 7", () => {
     }
     assert.equal((await logIn(owner.userName, owner.password)).status, 200, "the wait would tell whose address it is");
     assert.equal((await logIn(owner.email, owner.password, owner.deviceToken)).status, 200, "a recognized device");
+    test.advance(30 * minuteMs);
+  });
+
+  it("at a name count although the address must wait, so that they cannot go on: A7", async () => {
+    const owner = await signUp();
+    const named = await test.signUp(owner.email);
+    const body = { password: "the name's own", currentPassword: named.password };
+    assert.equal((await test.call("PATCH /users/me", { token: named.token, body })).status, 200);
+    // The same address under another name.
+    const spelled = owner.email.replace(".com", "。com");
+    for (let n = 0; n < 10; n += 1) assertRefused(await logIn(spelled, `wrong ${n}`));
+    for (let n = 0; n < 11; n += 1) await logIn(owner.email, `guess ${n}`);
+    const guessed = await logIn(owner.email, "the name's own");
+    assert.equal(guessed.body.error, "RateLimitExceeded", "a right guess looks like a wrong one");
     test.advance(30 * minuteMs);
   });
 

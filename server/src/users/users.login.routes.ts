@@ -101,9 +101,9 @@ async function listCandidates(username: string, caller: Caller, { database, cloc
   const { key, owner } = address;
   // Not the owner's name: a wait that guesses for the name have caused would tell whose address it is. No name has a NUL.
   const ofAddress = { user: owner, nameKey: `\0${key}` };
-  // A recognized device of the owner does not wait for guesses of others for a name that no user has.
-  const isRecognized = named === undefined && (owner?.recognized_at ?? null) !== null;
-  return isRecognized ? [ofAddress, ofName] : [ofName, ofAddress];
+  // The same order for all callers of a name, so that none holds what another waits for. First is the one who may exist:
+  // a recognized device of the owner does not wait for guesses of others for a name that no user has.
+  return named === undefined ? [ofAddress, ofName] : [ofName, ofAddress];
 }
 
 /** Which candidate has the password, and whether its device was recognized; the same in a repeated transaction. */
@@ -137,13 +137,22 @@ async function checkPassword(
     const { address } = call;
     const attempt: SignInAttempt = { applicationId, nameKey, deviceId, address, recognizedOrigin, signal };
     let match: Match | undefined;
+    const failures: unknown[] = [];
     await signInGuard.check(attempt, async (isRecognized) => {
       const ticket = userTicket(applicationId, call, isRecognized ? found?.id : undefined);
       const isRight = await passwords.verify(storedHash, password, ticket);
-      match = isRight ? { index, isRecognized } : await check(index + 1);
+      if (isRight) match = { index, isRecognized };
+      else {
+        try {
+          match = await check(index + 1);
+        } catch (error) {
+          failures.push(error); // a refusal to try the next candidate does not hide that this one was guessed at
+        }
+      }
       // The password of another candidate is no guess at this one, and does not reset the guesses.
       return isRight || (match === undefined ? false : undefined);
     });
+    if (failures.length > 0) throw failures[0];
     return match;
   }
 

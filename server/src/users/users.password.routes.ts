@@ -7,6 +7,7 @@ import { type Static, Type } from "../contract/schema.ts";
 import { lockRow } from "../db/lock.ts";
 import type { UserRow } from "../db/tables.ts";
 import { ApiError } from "../lib/errors.ts";
+import type { PutMail } from "../mail/outbox.ts";
 import { operation } from "../operations/operation.ts";
 import type { Services } from "../operations/services.ts";
 import { deleteUsedCode, type StoredCode } from "./users.codes.store.ts";
@@ -15,6 +16,7 @@ import { addressForCodes, settledEmailColumns } from "./users.email.ts";
 import { userChangedEvent } from "./users.events.ts";
 import { RequestPasswordReset, ResetPassword, requirePlaceholder } from "./users.password.contract.ts";
 import { answerAfterMs } from "./users.password.delays.ts";
+import { dropCodes } from "./users.profile.store.ts";
 import { findUser, updateUser } from "./users.store.ts";
 import { findMeant, verifiedColumns } from "./users.verified-addresses.ts";
 
@@ -56,16 +58,20 @@ async function mailResetCodes(
   await services.mailer.load(); // also for unknown users, so that timing does not reveal them
   const { userName } = request;
   const users = await listMeant(userName, caller, services);
-  for (const user of users) await mailResetCode(user, request, event, services);
+  // None waits for the mail of another, or fails with it.
+  const put = await Promise.allSettled(users.map((user) => putResetMail(user, request, event, services)));
+  await services.mails.settle(put.flatMap((each) => (each.status === "fulfilled" && each.value ? [each.value] : [])));
+  for (const each of put) if (each.status === "rejected") throw each.reason;
 }
 
-async function mailResetCode(
+/** @returns the mail to settle, if one was written or refused */
+async function putResetMail(
   { application_id: applicationId, id: userId }: UserRow,
   { subject, body, language }: ResetRequest,
   event: AuditEvent,
   services: Services,
-): Promise<void> {
-  const { database, mails, audit } = services;
+): Promise<PutMail | undefined> {
+  const { database, audit } = services;
   const put = await database.write(({ queries }) =>
     putMailWithCode(
       {
@@ -77,7 +83,7 @@ async function mailResetCode(
       queries,
     ),
   );
-  if (typeof put !== "object") return;
+  if (typeof put !== "object") return undefined;
   // The response must not reveal the refusal, but the audit log lets operators help the user.
   if (put.refusedFor === "form") {
     await audit.note({
@@ -86,7 +92,7 @@ async function mailResetCode(
       details: { ...refusedWith("ParameterOutOfRange").details, reason: "email" },
     });
   }
-  await mails.settle([put]);
+  return put;
 }
 
 const resetPassword = operation({
@@ -103,11 +109,11 @@ const resetPassword = operation({
   result: Type.Literal(true),
   errors: [],
   async handle({ caller, parameters, call }, services) {
-    const answerAt = performance.now() + answerAfterMs;
     const { database, audit } = services;
     const { applicationId, policy } = caller;
     const { userName, newPassword } = parameters;
     await services.newPasswords.require(newPassword, "newPassword", policy.passwords);
+    const answerAt = performance.now() + answerAfterMs;
     const users = await listMeant(userName, caller, services);
     const event: AuditEvent = { ...calledBy(caller, call), action: "resetPassword", target: users[0]?.id };
     let isSet = false;
@@ -148,13 +154,14 @@ async function setPassword(
     const used = await deleteUsedCode(code, queries);
     const user = await findUser(applicationId, userId, queries);
     if (used === undefined || user === undefined) return false;
-    const settled = { ...user, ...settledEmailColumns(user, used.created_at, clock.now()) };
+    const at = { dialect: database.dialect, now: clock.now() };
+    const settled = settledEmailColumns(user, used.created_at, at.now);
+    const now = { ...user, ...settled };
     // The code went to this address: a code does not outlive a change of it.
-    const changed = { ...settled, ...(await verifiedColumns(settled, settled.email, database.dialect, queries)) };
-    const { email, held_email, held_until, email_changed_at, verified_email_key } = changed;
-    const columns = { email, held_email, held_until, email_changed_at, verified_email_key };
+    const columns = { ...settled, ...(await verifiedColumns(now, now.email, at, queries)) };
     await updateUser(applicationId, userId, { password_hash: passwordHash, ...columns }, queries);
-    await events.record(applicationId, userChangedEvent(user, changed), queries);
+    if (now.email !== user.email) await dropCodes({ applicationId, userId, kind: "verifyCode" }, services, queries);
+    await events.record(applicationId, userChangedEvent(user, { ...user, ...columns }), queries);
     await revocations.endUserTokens(applicationId, userId, transaction);
     await audit.record(event, queries);
     return true;

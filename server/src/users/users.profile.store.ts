@@ -3,7 +3,7 @@ import { isUniqueViolation } from "../db/dialect.ts";
 import type { UserRow } from "../db/tables.ts";
 import type { PutMail } from "../mail/outbox.ts";
 import type { Services } from "../operations/services.ts";
-import { type CodeKind, deleteCodes } from "./users.codes.store.ts";
+import { type CodeOwner, deleteCodes } from "./users.codes.store.ts";
 import { addressForCodes, emailNotices } from "./users.email.ts";
 import { userChangedEvent } from "./users.events.ts";
 import { userNameTaken } from "./users.names.ts";
@@ -25,20 +25,23 @@ export async function storeProfile(
   queries: Queries,
 ): Promise<UserRow> {
   const { application_id: applicationId, id: userId } = before;
+  const owner = { applicationId, userId };
   const now = { ...before, ...changed };
-  async function dropCodes(kind: CodeKind): Promise<void> {
-    await deleteCodes({ applicationId, userId, kind }, queries);
-    await mails.dropCodes(applicationId, userId, kind, queries);
-  }
   await updateUser(applicationId, userId, changed, queries).catch((error) => {
     throw isUniqueViolation(error) ? userNameTaken() : error;
   });
   await events.record(applicationId, userChangedEvent(before, now), queries);
   const isOtherAddress = addressForCodes(now, now.modified_at) !== addressForCodes(before, now.modified_at);
   // Codes stay valid while their address is unchanged, so that a stolen token cannot keep invalidating them.
-  if (isEndingCodes || isOtherAddress) await dropCodes("resetCode");
-  if (now.email !== before.email) await dropCodes("verifyCode");
+  if (isEndingCodes || isOtherAddress) await dropCodes({ ...owner, kind: "resetCode" }, { mails }, queries);
+  if (now.email !== before.email) await dropCodes({ ...owner, kind: "verifyCode" }, { mails }, queries);
   return now;
+}
+
+/** Makes a user's codes of a kind invalid, also those whose mail still waits. */
+export async function dropCodes(owner: CodeOwner, { mails }: Pick<Services, "mails">, queries: Queries): Promise<void> {
+  await deleteCodes(owner, queries);
+  await mails.dropCodes(owner.applicationId, owner.userId, owner.kind, queries);
 }
 
 /**

@@ -185,12 +185,12 @@ async function logIn(
 async function verifyAddress(
   { user, isNew }: SocialLogin,
   claims: Claims,
-  { database, events }: Services,
+  { database, clock, events }: Services,
   queries: Queries,
 ): Promise<UserRow> {
   const { email } = claims;
   if (!isVerifiedByProvider(claims) || typeof email !== "string" || isEmailVerified(user)) return user;
-  const columns = await verifiedColumns(user, email, database.dialect, queries);
+  const columns = await verifiedColumns(user, email, { dialect: database.dialect, now: clock.now() }, queries);
   if (columns.verified_email_key === undefined) return user;
   const { application_id: applicationId, id } = user;
   await updateUser(applicationId, id, columns, queries);

@@ -38,6 +38,7 @@ export function newUserRow(
     held_until: null,
     email_changed_at: null,
     verified_email_key: null,
+    held_email_key: null,
     language: null,
     ...user,
   };
@@ -130,15 +131,19 @@ export async function findUserForLogin(
   return row;
 }
 
-/** Like {@link findUserForLogin}, for the user who has verified the address of this key. */
-export async function findUserForLoginByAddress(
+/**
+ * Like {@link findUserForLogin}, for users who have verified the address of this key: at most one has it, and any number
+ * had it until a change that does not hold yet.
+ */
+export async function listUsersForLoginByAddress(
   applicationId: string,
   key: string,
   deviceId: string,
   queries: Queries,
-): Promise<LoginRow | undefined> {
-  const [row] = await findForLoginByAddress(queries, { applicationId, deviceId, key });
-  return row;
+): Promise<LoginRow[]> {
+  const given = { applicationId, deviceId, key };
+  const present = await findForLoginByAddress(queries, given);
+  return [...present, ...(await findForLoginByHeldAddress(queries, given))];
 }
 
 /**
@@ -253,8 +258,9 @@ export type LoginRow = UserRow & { readonly recognized_at: number | null };
 
 const findForLogin = prepareForLogin("user_name_key");
 const findForLoginByAddress = prepareForLogin("verified_email_key");
+const findForLoginByHeldAddress = prepareForLogin("held_email_key");
 
-function prepareForLogin(column: "user_name_key" | "verified_email_key") {
+function prepareForLogin(column: "user_name_key" | "verified_email_key" | "held_email_key") {
   return prepare<{ applicationId: string; key: string; deviceId: string }, LoginRow>((queries, parameter) =>
     queries
       .selectFrom("users as user")

@@ -143,7 +143,7 @@ async function storeVerified(
   const address = (await deleteUsedCode(code, queries))?.address;
   const key = address === undefined ? undefined : addressKey(address);
   if (address === undefined || key === undefined) throw wrongCode(); // a concurrent call has used it
-  if (await isOfAnother(before, key, database.dialect, queries)) {
+  if (await isOfAnother(before, key, { dialect: database.dialect, now: clock.now() }, queries)) {
     throw new ApiError("ItemAlreadyExists", "Another user has verified this address.", { parameter: "email" });
   }
   const isOther = !isSameAddress(before.email, address);

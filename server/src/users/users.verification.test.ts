@@ -99,7 +99,7 @@ describe("POST and PATCH /users/me/email", () => {
 
   it("refuse what is no single address, and a user without one", async () => {
     const user = await test.signUp();
-    for (const email of ["nobody", "a@b, c@d", "a@ex%mple.com", "A <a@example.com>"]) {
+    for (const email of ["nobody", "a@b, c@d", "a@ex%mple.com", "A <a@example.com>", "a@example.com#.evil.org"]) {
       const answer = await test.call("POST /users/me/email", { token: user.token, body: { email } });
       assertError(answer, 400, "ParameterIncorrectFormat", 515, "email must be a single e-mail address.");
     }
@@ -207,6 +207,34 @@ describe("a verified address", () => {
     const deleted = await verifiedUser();
     await test.call("DELETE /users/me", { token: deleted.token });
     await verifiedUser();
+  });
+
+  it("does not keep others out by a key that its user has no more", async () => {
+    const [former, present] = [await test.signUp(), await test.signUp()];
+    const address = newAddress();
+    assertResult(await verify(former, await codeFor(former, address)), 200, true);
+    // As a process of an earlier version does.
+    const changed = { email: newAddress() };
+    await test.app.database.write(({ queries }) =>
+      queries.updateTable("users").set(changed).where("id", "=", former.id).execute(),
+    );
+    assert.deepEqual(await profileOf(former), changed);
+    test.advance(minuteMs + 1);
+    assertResult(await verify(present, await codeFor(present, address)), 200, true);
+  });
+
+  it("is verified although an earlier version stored it with blanks", async () => {
+    const user = await test.signUp();
+    const address = newAddress();
+    await test.app.database.write(({ queries }) =>
+      queries
+        .updateTable("users")
+        .set({ email: ` ${address} ` })
+        .where("id", "=", user.id)
+        .execute(),
+    );
+    assertResult(await verify(user, await codeFor(user, address, {})), 200, true);
+    assert.equal((await profileOf(user)).emailVerified, true);
   });
 
   it("is not verified any more once PATCH /users/me stores another text", async () => {

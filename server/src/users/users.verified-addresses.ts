@@ -4,8 +4,8 @@ import type { Dialect } from "../db/dialect.ts";
 import { lockName } from "../db/lock.ts";
 import type { UserRow } from "../db/tables.ts";
 import { addressKey } from "../lib/mail-addresses.ts";
-import { addressForCodes } from "./users.email.ts";
-import { findUserForLogin, findUserForLoginByAddress, type LoginRow } from "./users.store.ts";
+import { keyForCodes } from "./users.email.ts";
+import { findUserForLogin, type LoginRow, listUsersForLoginByAddress, updateUser } from "./users.store.ts";
 
 type AddressColumns = Pick<UserRow, "application_id" | "id" | "email" | "verified_email_key">;
 
@@ -38,18 +38,10 @@ export async function findMeant(
   const named = await findUserForLogin(applicationId, userName, deviceId, queries);
   if (policy.signIn.byEmail !== true || !userName.includes("@")) return { named };
   const key = addressKey(userName);
-  const owner = key && (await findUserForLoginByAddress(applicationId, key, deviceId, queries));
-  const isOther = owner && owner.id !== named?.id && mayUseAddress(owner, now);
-  return { named, address: { key: key ?? userName, owner: isOther ? owner : undefined } };
-}
-
-/**
- * Whether the verified address signs the user in, and receives codes: not while they go to the former address, because
- * the client that changed the address did not prove to be the user.
- */
-function mayUseAddress(user: UserRow, now: number): boolean {
-  const address = addressForCodes(user, now);
-  return isEmailVerified(user) && address !== null && addressKey(address) === user.verified_email_key;
+  const found = key === undefined ? [] : await listUsersForLoginByAddress(applicationId, key, deviceId, queries);
+  // Not the address that an unproven change has set, but the former one.
+  const owner = found.find((user) => user.id !== named?.id && keyForCodes(user, now) === key);
+  return { named, address: { key: key ?? userName, owner } };
 }
 
 /**
@@ -61,27 +53,35 @@ function mayUseAddress(user: UserRow, now: number): boolean {
 export async function verifiedColumns(
   user: AddressColumns,
   address: string | null,
-  dialect: Dialect,
+  at: { readonly dialect: Dialect; readonly now: number },
   queries: Queries,
 ): Promise<Partial<Pick<UserRow, "verified_email_key">>> {
   const key = address === null ? undefined : addressKey(address);
   if (key === undefined || user.email === null || addressKey(user.email) !== key) return {};
-  return (await isOfAnother(user, key, dialect, queries)) ? {} : { verified_email_key: key };
+  return (await isOfAnother(user, key, at, queries)) ? {} : { verified_email_key: key };
 }
 
-/** Whether another user has verified the address. Locks it until the end of the transaction. */
+/**
+ * Whether another user has verified the address, also before a change that does not hold yet. Locks the address until the
+ * end of the transaction.
+ */
 export async function isOfAnother(
   { application_id: applicationId, id }: Pick<UserRow, "application_id" | "id">,
   key: string,
-  dialect: Dialect,
+  { dialect, now }: { readonly dialect: Dialect; readonly now: number },
   queries: Queries,
 ): Promise<boolean> {
   await lockName(dialect, `address ${applicationId} ${key}`, queries);
-  const owner = await queries
+  const others = queries
     .selectFrom("users")
-    .select("id")
+    .selectAll()
     .where("application_id", "=", applicationId)
-    .where("verified_email_key", "=", key)
-    .executeTakeFirst();
-  return owner !== undefined && owner.id !== id;
+    .where("id", "<>", id);
+  const held = await others.where("held_email_key", "=", key).execute();
+  if (held.some((user) => keyForCodes(user, now) === key)) return true;
+  const owner = await others.where("verified_email_key", "=", key).executeTakeFirst();
+  if (owner === undefined || isEmailVerified(owner)) return owner !== undefined;
+  // The key of a former address must not keep the present owner out.
+  await updateUser(applicationId, owner.id, { verified_email_key: null }, queries);
+  return false;
 }

@@ -4,6 +4,7 @@ import { deploymentFacts } from "./0062-deployment-facts.ts";
 import { checkinsOccurred } from "./0063-checkins-occurred.ts";
 import { verifiedAddresses } from "./0064-verified-addresses.ts";
 import { languages } from "./0065-languages.ts";
+import { heldVerifiedAddresses } from "./0066-held-verified-addresses.ts";
 import type { Migration } from "./migration.ts";
 
 /**
@@ -17,6 +18,7 @@ export const migrations: readonly Migration[] = [
   checkinsOccurred,
   verifiedAddresses,
   languages,
+  heldVerifiedAddresses,
 ];
 
 /**
