@@ -31,17 +31,19 @@ export async function deleteEnded(
   database: Database,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  await inSteps(database, signal, (queries) => deleteSome(table, hasEnded, queries));
-}
-
-async function deleteSome(table: KeyedTable, hasEnded: RawBuilder<unknown>, queries: Queries): Promise<number> {
   const key = sql.join(keyOf(table).map((column) => sql.ref(column)));
   const some = sql<RowKey>`select ${key} from ${sql.table(table)} where ${hasEnded} limit ${rowsPerStep}`;
-  const { rows } = await some.execute(queries);
-  for (const row of rows) {
-    await sql`delete from ${sql.table(table)} where ${isKey(row)} and ${hasEnded}`.execute(queries);
+  for (let found = rowsPerStep; found === rowsPerStep; ) {
+    signal?.throwIfAborted();
+    const { rows } = await some.execute(database.reads);
+    found = rows.length;
+    if (found === 0) return; // as usual, without a transaction
+    await database.write(async ({ queries }) => {
+      for (const row of rows) {
+        await sql`delete from ${sql.table(table)} where ${isKey(row)} and ${hasEnded}`.execute(queries);
+      }
+    });
   }
-  return rows.length;
 }
 
 /** The rows of a table that count by interval. */

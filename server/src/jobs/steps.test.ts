@@ -20,6 +20,22 @@ describe("a step of a job", () => {
     assert.deepEqual([...steps.failures()], []);
   });
 
+  it("has failed if it ends with another error after its time is over", async () => {
+    const lines: object[] = [];
+    const log = { info: assert.fail, warn: (about: object) => void lines.push(about) } as const;
+    const steps = createSteps("maintenance", log, 10);
+    const err = new Error("the store does not answer");
+    await steps.run("eraseApplication", "app", async (signal) => {
+      await sleep(60_000, undefined, { signal }).catch(() => {});
+      throw err;
+    });
+    assert.deepEqual(lines, [{ err, step: "eraseApplication", appid: "app" }]);
+    assert.deepEqual(
+      [...steps.failures()].map(({ step, count }) => [step, count]),
+      [["eraseApplication", 1]],
+    );
+  });
+
   it("stops the round when the round is stopped", async () => {
     const stopping = new AbortController();
     const steps = createSteps("maintenance", { info: assert.fail, warn: assert.fail });

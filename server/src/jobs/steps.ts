@@ -72,7 +72,8 @@ export function createSteps(name: string, log: Pick<Log, "info" | "warn">, msMax
         signal?.throwIfAborted();
         const isUnavailable = err instanceof ApiError && err.condition === "ServiceUnavailable";
         if (isUnavailable && applicationId === "") throw err;
-        if (budget.signal.aborted)
+        const isStopped = err === budget.signal.reason || (err instanceof Error && err.name === "AbortError");
+        if (budget.signal.aborted && isStopped)
           log.info({ step, appid: applicationId || undefined }, `a step of ${name} is continued in the next round`);
         else noteFailure(err, step, applicationId);
       } finally {

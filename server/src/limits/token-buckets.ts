@@ -57,11 +57,15 @@ export class TokenBucket {
     this.#takenInMinute += count;
   }
 
+  /** The whole tokens that can be taken now; negative while some are owed. */
+  available(now: number): number {
+    return Math.floor(this.limit.burst - this.missing(now) + tolerance);
+  }
+
   /** Takes up to `wanted` tokens that are available or, if there are none, the next one. */
   reserve(now: number, wanted: number): Reserved {
     const waitMs = this.waitMs(now);
-    const available = Math.floor(this.limit.burst - this.missing(now) + tolerance);
-    const count = Math.max(1, Math.min(wanted, available));
+    const count = Math.max(1, Math.min(wanted, this.available(now)));
     this.take(now, count);
     return { count, waitMs };
   }

@@ -226,11 +226,10 @@ function refusalOf(name: Quota["name"] | ((bucket: TokenBucket) => Quota["name"]
 
 function describe(bucket: TokenBucket, name: Quota["name"], now: number): Quota {
   const { limit } = bucket;
-  const missing = bucket.missing(now);
   return {
     name,
     limit,
-    left: Math.max(0, Math.floor(limit.burst - missing + 1e-6)),
-    fullInSeconds: Math.ceil(missing / limit.perSecond),
+    left: Math.max(0, bucket.available(now)),
+    fullInSeconds: Math.ceil(bucket.missing(now) / limit.perSecond),
   };
 }

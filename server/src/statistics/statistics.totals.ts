@@ -59,7 +59,7 @@ function listKeptCounts(applicationIds: readonly string[], queries: Queries): Pr
   return queries.selectFrom("kept_counts").selectAll().where("application_id", "in", applicationIds).execute();
 }
 
-/** Counts an application's objects once a day, in bounded steps. If stopped, it restarts in the next round. */
+/** Counts an application's objects once a day, in bounded steps. If stopped, the next round continues with the kind. */
 export async function updateTotals(
   applicationId: string,
   now: number,
@@ -67,8 +67,9 @@ export async function updateTotals(
   signal?: AbortSignal,
 ): Promise<void> {
   const kept = await listKeptCounts([applicationId], database.reads);
-  if (kept.length === kinds.length && kept.every(({ counted_at }) => counted_at >= startOf("day", now))) return;
-  for (const kind of kinds) {
+  const isCounted = (kind: CountedKind) =>
+    kept.some((each) => each.kind === kind && each.counted_at >= startOf("day", now));
+  for (const kind of kinds.filter((each) => !isCounted(each))) {
     const counted = await countAll(kind, applicationId, database.reads, signal);
     await database.write(({ queries }) => putKeptCount({ application_id: applicationId, kind, counted }, now, queries));
   }

@@ -5,7 +5,7 @@ import { rowLimit } from "../db/row-limit.ts";
 import { type Condition, equals, tieOrder, within } from "../db/search/conditions.ts";
 import { readPage } from "../db/search/page.ts";
 import { scopeStream } from "../db/search/scope.ts";
-import { rowsPerStep } from "../db/steps.ts";
+import { inSteps, rowsPerStep } from "../db/steps.ts";
 import type { DeliveryState, WebhookDeliveryRow, WebhookRow, WebhookState } from "../db/tables.ts";
 import { type PlacedEvent, rowsPerRead } from "../event-log/log-rows.store.ts";
 import type { CallWork } from "../lib/call-work.ts";
@@ -251,9 +251,9 @@ export async function closeOtherDeliveries(
 
 const successesMax = 1_000;
 
-/** Deletes the successes beyond the newest 1,000. */
-export async function pruneSuccesses(key: WebhookKey, { reads, write }: Database): Promise<void> {
-  const newest = await selectOf(key, reads)
+/** Deletes the successes beyond the newest 1,000, in bounded transactions. */
+export async function pruneSuccesses(key: WebhookKey, database: Database, signal?: AbortSignal): Promise<void> {
+  const newest = await selectOf(key, database.reads)
     .select("id")
     .where("state", "=", "delivered")
     .orderBy("id", "desc")
@@ -261,8 +261,11 @@ export async function pruneSuccesses(key: WebhookKey, { reads, write }: Database
     .limit(1)
     .executeTakeFirst();
   if (newest === undefined) return; // as usual, so that a webhook in order costs no transaction
-  await write(async ({ queries }) => {
-    await deleteOf(key, queries).where("state", "=", "delivered").where("id", "<=", newest.id).execute();
+  await inSteps(database, signal, async (queries) => {
+    const older = selectOf(key, queries).where("state", "=", "delivered").where("id", "<=", newest.id);
+    const some = older.select("id").limit(rowsPerStep);
+    const { numDeletedRows } = await deleteOf(key, queries).where("id", "in", some).executeTakeFirstOrThrow();
+    return Number(numDeletedRows);
   });
 }
 

@@ -26,7 +26,7 @@ export async function maintainWebhooks(
   if (rows.some(({ state }) => state !== "disabled")) await retainLog(applicationId, services);
   for (const row of rows) {
     await reseal(row, services);
-    await pruneSuccesses({ applicationId, id: row.id }, database);
+    await pruneSuccesses({ applicationId, id: row.id }, database, signal);
   }
   const [oldest] = await eventLog.list(applicationId, 0, 1);
   const isDropped = oldest === undefined ? sql`1 = 1` : sql`position < ${oldest.position}`;

@@ -91,20 +91,20 @@ export class WebhookRunner {
   start(services: RunnerServices): void {
     this.#context = { services, hasNews: createNewsCheck(services.eventLog) };
     if (!this.#bounds.isAutomatic) return;
-    const every = (everyMs: number, run: () => Promise<unknown>) =>
-      this.#jobs.push(services.jobs.start({ name: "webhooks", everyMs, failure: "webhooks could not be found", run }));
-    every(this.#bounds.scanMs, async () => {
+    const every = (name: string, everyMs: number, failure: string, run: () => Promise<unknown>) =>
+      this.#jobs.push(services.jobs.start({ name, everyMs, failure, run }));
+    every("webhooks", this.#bounds.scanMs, "webhooks could not be found", async () => {
       const isLong = this.#scans % scansPerLongScan === 0;
       this.#scans += 1;
       for (const key of await this.#scan(isLong)) void this.#serve(key);
       if (isLong) await this.#mailAll();
     });
-    every(wakeMs, async () => {
+    every("webhook retries", wakeMs, "deliveries that are due could not be found", async () => {
       this.#queue.stopExpiredSlices();
       if (this.#applications.size === 0) return;
       for (const key of await listWaking(services.clock.now(), services.database.reads)) void this.#serve(key);
     });
-    every(watchMs, () => this.#count());
+    every("webhook counts", watchMs, "webhooks could not be counted for metrics", () => this.#count());
   }
 
   /** Waits for attempts in progress, at most `graceMs`. */

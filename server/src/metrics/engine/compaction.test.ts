@@ -107,6 +107,27 @@ describe("metrics compaction", () => {
     }
   });
 
+  it("a batch that is stopped can be continued immediately, and each event is counted once", async () => {
+    const { database, ids, clock } = test.app;
+    const application = await test.createApplication();
+    await report(application, 400);
+    const expected = await readAll(application, test);
+    const stopping = new AbortController();
+    let writes = 0;
+    const stopped: Database = {
+      ...database,
+      write(work) {
+        writes += 1;
+        if (writes === 2) stopping.abort();
+        return database.write(work);
+      },
+    };
+    const services = { database: stopped, ids, clock };
+    await assert.rejects(compactBatch(application.appid, services, stopping.signal), { name: "AbortError" });
+    assert.equal(await compactBatch(application.appid, other.app), 400);
+    for (const app of [test, other]) assert.deepEqual(await readAll(application, app), expected);
+  });
+
   it("takes over an abandoned batch of a process whose clock was years ahead", async () => {
     const { database, ids, clock } = test.app;
     const application = await test.createApplication();

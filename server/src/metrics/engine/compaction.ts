@@ -54,11 +54,17 @@ export async function compactBatch(
     let { row } = started;
     const { batch, rowBytes } = started;
 
+    /** Lets the next round, of any process, continue at once. */
+    async function release(): Promise<void> {
+      await database.write(({ queries }) => updateBatch(row, { ...row, leased_until: 0 }, queries));
+    }
+
     async function advance(
       done_until: string,
       units: readonly PreparedUnit[],
       growth: ReadonlyMap<string, number>,
     ): Promise<void> {
+      if (signal?.aborted) await release();
       signal?.throwIfAborted();
       const next = { ...row, done_until, leased_until: services.clock.now() + leaseMs };
       await database.write(async ({ queries }) => {

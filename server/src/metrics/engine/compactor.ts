@@ -91,6 +91,7 @@ export function createCompactor(services: CompactionServices & { readonly backgr
       if (taken === 0 || left <= 0) waiting.delete(applicationId);
       else waiting.set(applicationId, left);
       await setImmediate();
+      signal?.throwIfAborted();
     } while (
       taken !== undefined &&
       taken > 0 &&
