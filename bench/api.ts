@@ -1,7 +1,10 @@
 /** API calls that set up the data of a measurement. */
+import { Agent } from "node:http";
 import { type Answer, send } from "../testkit/http.ts";
 
 const answerMsMax = 30_000;
+/** Calls beside a measurement open no connections. */
+const agent = new Agent({ keepAlive: true });
 
 /** @throws when the response is no success */
 export async function call(
@@ -11,7 +14,7 @@ export async function call(
   token: string | undefined,
   parameters?: object,
 ): Promise<Answer> {
-  const answer = await send({ port }, method, path, { token, body: parameters, timeoutMs: answerMsMax });
+  const answer = await send({ port }, method, path, { token, body: parameters, timeoutMs: answerMsMax, agent });
   if (answer.status < 200 || answer.status > 299) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
   return answer;
 }

@@ -8,7 +8,7 @@ import { createHistogram } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import { answerRequests } from "../testkit/worker.ts";
 import { type Answer, openConnection } from "./load-connection.ts";
-import { type LoadPlan, type LoadResult, numberMark } from "./load-plan.ts";
+import { type LoadPlan, type LoadResult, numberMark, numbersOfMark } from "./load-plan.ts";
 
 const stragglersMs = 15_000;
 
@@ -92,7 +92,7 @@ async function run(plan: LoadPlan): Promise<LoadResult> {
 
 /** The bytes of one request after the other. */
 function createRequests(plan: LoadPlan): () => string {
-  const { request, firstNumber = 0, numbersMax = 10 ** numberMark.length } = plan;
+  const { request, firstNumber = 0, numbersMax = numbersOfMark } = plan;
   const { method, path, paths, token, headers = {}, body, contentType = "application/json" } = request;
   if (paths !== undefined) {
     const requests = paths.map((each) =>

@@ -14,6 +14,8 @@ export interface RequestShape {
 
 /** Stands for a number in a body; as wide as the numbers are. */
 export const numberMark = "##########";
+/** The different numbers that fit into it. */
+export const numbersOfMark = 10 ** numberMark.length;
 
 /** The task of a load generator. */
 export interface LoadPlan {

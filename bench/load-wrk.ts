@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { adopt, newFolder } from "../testkit/children.ts";
-import { type LoadPlan, type LoadResult, numberMark } from "./load-plan.ts";
+import { type LoadPlan, type LoadResult, numberMark, numbersOfMark } from "./load-plan.ts";
 
 const program = "wrk";
 let version: string | undefined;
@@ -68,7 +68,7 @@ function headersOf({
 }
 
 /** JSON texts of plain ASCII are valid Lua literals too. */
-function makeRequests({ request, firstNumber = 0, numbersMax = 10 ** numberMark.length }: LoadPlan): string {
+function makeRequests({ request, firstNumber = 0, numbersMax = numbersOfMark }: LoadPlan): string {
   const { method, body, paths } = request;
   if (paths !== undefined) {
     return `

@@ -1,5 +1,5 @@
 import { startWorker, type Worker } from "../testkit/worker.ts";
-import type { LoadPlan, LoadResult } from "./load-plan.ts";
+import { type LoadPlan, type LoadResult, numbersOfMark } from "./load-plan.ts";
 import { hasWrk, runWrk } from "./load-wrk.ts";
 
 export type LoadTool = "wrk" | "own";
@@ -29,7 +29,7 @@ const numbersPerLoad = 10_000_000;
 /** Like `runLoad`, with other numbers in each load, so that unique values stay unique. */
 export function runFreshLoad(plan: LoadPlan, tool?: LoadTool): Promise<LoadResult> {
   loads += 1;
-  return runLoad({ ...plan, firstNumber: (loads * numbersPerLoad) % (plan.numbersMax ?? 10_000_000_000) }, tool);
+  return runLoad({ ...plan, firstNumber: (loads * numbersPerLoad) % (plan.numbersMax ?? numbersOfMark) }, tool);
 }
 
 /** Starts a generator of this folder beside the one that `runLoad` uses, for load in the background. */

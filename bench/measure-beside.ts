@@ -34,9 +34,11 @@ export async function compareBeside(
   let done = "";
   async function measureBeside(): Promise<LoadResult> {
     const background = await begin();
-    const during = await measure();
-    done = await background.stop();
-    return during;
+    try {
+      return await measure();
+    } finally {
+      done = await background.stop();
+    }
   }
   await measure(); // warms up
   const { pairs, ratio, median } = await measureInTurns(

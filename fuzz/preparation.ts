@@ -18,7 +18,7 @@ export async function prepare(
   { id }: Operation,
   world: World,
   random: Random,
-  { helper, dataDir }: { readonly helper: Seeder; readonly dataDir: string },
+  mail: Mail,
 ): Promise<Prepared | undefined> {
   if (id === "loginSocialUser" && random.chance(0.5)) {
     const subject = `subject-${random.below(20)}`;
@@ -26,57 +26,59 @@ export async function prepare(
     const caller = random.pick(world.clients.filter(({ isAlive, application }) => isAlive && !application.isSandbox));
     return { values: { identityProviderName: provider, identityID: subject, identityAccessToken }, caller };
   }
-  if (id === "resetPassword" && random.chance(0.15)) return requestResetCode(world, random, helper, dataDir);
-  if (id === "verifyEmail" && random.chance(0.5)) return requestEmailCode(world, random, helper, dataDir);
+  if (id === "resetPassword" && random.chance(0.15)) return prepareReset(world, random, mail);
+  if (id === "verifyEmail" && random.chance(0.5)) return prepareVerification(world, random, mail);
   return undefined;
 }
 
-/** Requests a code for a user, and reads it from the mail. */
-async function requestResetCode(
-  world: World,
-  random: Random,
-  helper: Seeder,
-  dataDir: string,
-): Promise<Prepared | undefined> {
+async function prepareReset(world: World, random: Random, mail: Mail): Promise<Prepared | undefined> {
   const user = pickUser(world, random);
   if (user === undefined || user.email === "") return undefined;
-  const mark = random.word(16);
-  try {
-    const body = { userName: user.userName, subject: "Code", body: `@ResetCode ${mark}` };
-    await helper.call(user, "POST /users/password", body);
-  } catch {
-    return undefined; // rate limited, or the user has been deleted
-  }
-  const code = findCode(mark, dataDir);
-  if (code === undefined) return undefined;
+  const newPassword = `password-${random.word(16)}`;
+  const given = { userName: user.userName, body: "@ResetCode" };
+  const resetCode = await requestCode(user, "POST /users/password", given, random.word(16), mail);
+  if (resetCode === undefined) return undefined;
   user.isAlive = false; // the reset changes the password and revokes all tokens
   const caller = world.clients.find((each) => each.kind === "device" && each.application === user.application);
-  return { values: { userName: user.userName, resetCode: code, newPassword: `password-${mark}` }, caller };
+  return { values: { userName: user.userName, resetCode, newPassword }, caller };
 }
 
-/** Requests a code for a new address, and reads it from the mail. */
-async function requestEmailCode(
-  world: World,
-  random: Random,
-  helper: Seeder,
-  dataDir: string,
-): Promise<Prepared | undefined> {
-  const user = pickUser(world, random);
-  if (user === undefined) return undefined;
-  const mark = random.word(16);
+async function prepareVerification(world: World, random: Random, mail: Mail): Promise<Prepared | undefined> {
+  const caller = pickUser(world, random);
+  if (caller === undefined) return undefined;
+  const given = { email: `${random.word(12)}@example.org`, body: "@VerifyCode" };
+  const verifyCode = await requestCode(caller, "POST /users/me/email", given, random.word(16), mail);
+  return verifyCode === undefined ? undefined : { values: { verifyCode, currentPassword: undefined }, caller };
+}
+
+/** What requests and reads mails. */
+interface Mail {
+  readonly helper: Seeder;
+  readonly dataDir: string;
+}
+
+const readsMax = 20;
+const readAgainMs = 25;
+
+/** Requests a code, and reads it from the mail, which is written after the response. @param mark stands behind the code */
+async function requestCode(
+  user: Client,
+  operation: string,
+  given: { readonly body: string },
+  mark: string,
+  { helper, dataDir }: Mail,
+): Promise<string | undefined> {
   try {
-    const body = { email: `${random.word(12)}@example.org`, subject: "Code", body: `@VerifyCode ${mark}` };
-    await helper.call(user, "POST /users/me/email", body);
+    await helper.call(user, operation, { ...given, subject: "Code", body: `${given.body} ${mark}` });
   } catch {
     return undefined; // rate limited, or the user has been deleted
   }
-  let verifyCode: string | undefined;
-  // The mail is written after the response.
-  for (let tries = 0; tries < 20 && verifyCode === undefined; tries += 1) {
-    await sleep(25);
-    verifyCode = findCode(mark, dataDir);
+  let code: string | undefined;
+  for (let reads = 0; reads < readsMax && code === undefined; reads += 1) {
+    await sleep(readAgainMs);
+    code = findCode(mark, dataDir);
   }
-  return verifyCode === undefined ? undefined : { values: { verifyCode, currentPassword: undefined }, caller: user };
+  return code;
 }
 
 function pickUser({ clients, applications }: World, random: Random): Client | undefined {

@@ -39,12 +39,22 @@ export function send(origin: Origin, method: string, path: string, options: Call
   return new Promise((resolve, reject) => {
     const { timeoutMs } = options;
     const outgoing = begin(origin, method, path, options);
-    const late = () => outgoing.destroy(new Error(`no answer within ${timeoutMs} ms`));
-    const timer = timeoutMs === undefined ? undefined : startTimer(late, timeoutMs);
     const fail = (error: Error) => {
       clearTimeout(timer);
       reject(error);
     };
+    // First, because a response that has begun ends as "aborted".
+    const late = () => {
+      fail(new Error(`no answer within ${timeoutMs} ms`));
+      outgoing.destroy();
+    };
+    let timer: NodeJS.Timeout | undefined;
+    // Not while an agent has no free connection.
+    if (timeoutMs !== undefined) {
+      outgoing.once("socket", () => {
+        timer = startTimer(late, timeoutMs);
+      });
+    }
     outgoing.on("error", fail).on("response", (incoming) => {
       // The server may answer before the request is complete; errors of the rest do not matter.
       outgoing.removeListener("error", fail).on("error", () => {});

@@ -38,16 +38,15 @@ export async function startServer(
   { preloads = [], wrapper = [] }: { readonly preloads?: readonly string[]; readonly wrapper?: readonly string[] } = {},
 ): Promise<RunningServer> {
   const imports = preloads.flatMap((script) => ["--import", script]);
-  return untilListening(
-    spawnServer(settings, [...wrapper, process.execPath, ...imports, rollcall, "serve"]),
+  return untilListening(spawnServer(settings, [...wrapper, process.execPath, ...imports, rollcall, "serve"]), {
     outputMax,
-  );
+  });
 }
 
 /** Loads the sources of a server in advance. It does nothing until `begin` is called. */
 export function prepareServer(settings: Settings): Standby {
   const child = spawnServer(settings, [process.execPath, "--import", standbyScript, mainScript]);
-  const listening = untilListening(child, outputMax);
+  const listening = untilListening(child, { outputMax, startMsMax: Number.POSITIVE_INFINITY });
   listening.catch(() => {}); // the caller of begin gets the error
   return {
     begin() {
@@ -62,16 +61,22 @@ function spawnServer(settings: Settings, [program = "", ...args]: readonly strin
   return adopt(spawn(program, args, { cwd: import.meta.dirname, env, stdio: ["pipe", "pipe", "inherit"] }));
 }
 
-/** Waits until the program listens. @throws when it exits before */
+/** Waits until the program listens. @throws when it exits before, or takes longer than `startMsMax` */
 export async function untilListening(
   child: ChildProcess,
-  outputMax = Number.POSITIVE_INFINITY,
+  { outputMax = Number.POSITIVE_INFINITY, startMsMax = patienceMs } = {},
 ): Promise<RunningServer> {
   const ended = once(child, "exit").then(([code]: (number | null)[]) => code ?? null);
   let output = "";
   child.stdin?.on("error", () => {}); // the process has exited
   const port = await new Promise<number>((resolve, reject) => {
     let isListening = false;
+    const late = () => {
+      child.kill("SIGKILL");
+      reject(new Error(`the server did not listen within ${startMsMax} ms: ${output}`));
+    };
+    const timer = Number.isFinite(startMsMax) ? setTimeout(late, startMsMax) : undefined;
+    void ended.finally(() => clearTimeout(timer)).catch(() => {});
     ended.then((code) => reject(new Error(`the server exited with ${code} before it listened: ${output}`)), reject);
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       output += text;
@@ -79,7 +84,9 @@ export async function untilListening(
       if (isListening) return;
       const listening = /"url":"https?:\/\/127\.0\.0\.1:(\d+)"/.exec(output)?.[1];
       isListening = listening !== undefined;
-      if (isListening) resolve(Number(listening));
+      if (!isListening) return;
+      clearTimeout(timer);
+      resolve(Number(listening));
     });
   });
   return {

@@ -134,12 +134,15 @@ export function createClient(url: URL, secrets: readonly string[]): Client {
   return { call, sendBytes, openStream, connect, answers };
 }
 
-/** The complete answers in the bytes of a connection that is closed. */
+/** The answers in the bytes of a connection that is closed; an incomplete one has the status 0. */
 function parseAll(bytes: Buffer): Omit<PlainAnswer, "bytes">[] {
   const answers: Omit<PlainAnswer, "bytes">[] = [];
   for (let rest = bytes; rest.length > 0; ) {
     const parsed = parseAnswer(rest, { isOver: true });
-    if (parsed === undefined || parsed.status === 0) break;
+    if (parsed === undefined || parsed.status === 0) {
+      const isInterim = /^HTTP\/1\.[01] 1/.test(rest.toString("latin1", 0, 12));
+      return isInterim ? answers : [...answers, { status: 0, headers: {}, text: rest.toString(), body: undefined }];
+    }
     const { length, bytes: _, ...answer } = parsed;
     answers.push(answer);
     rest = rest.subarray(length);
